@@ -289,7 +289,7 @@ def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> An
     Reads the tables of the run, but no dataset and no model.
     """
     if not (folder / "run.json").exists():
-        raise UserError(f"{folder} is no finished run; give a folder written by `score run`.")
+        raise UserError(f"{folder} is not a finished run; give a folder written by `score run`.")
     path = folder / "tables" / "items.csv"
     if not (path.exists() and (folder / "results.json").exists()):
         raise UserError(f"{folder} has no results; write them with `score measure {folder}`.")
@@ -427,7 +427,9 @@ def _read_columns(path: Path) -> dict[str, np.ndarray]:
         known = [name for name in (*_NEEDED, *_OPTIONAL) if name in table.column_names]
         return {name: strings(pc.cast(table[name], pa.string())) for name in known}
     except pa.ArrowException as error:
-        raise UserError(f"{path} has a column that is no text ({error}); write it again.") from None
+        raise UserError(
+            f"{path} has a column that is not text ({error}); write it again."
+        ) from None
 
 
 def _correct(values: np.ndarray, items: np.ndarray, path: Path) -> np.ndarray:

@@ -69,7 +69,7 @@ def pool_runs(runs: Sequence[Results]) -> list[Results]:
         indices of its runs in `runs`. A row's `value` is the mean over blocks of the mean over
         their runs. Its intervals come from one analysis of the items of all runs
         (evaluator.statistics.runs); `same_images` says that a gap is over images that are unseen in
-        one turn and seen in others. Rows that are no means over items (errors, means over
+        one turn and seen in others. Rows that are not means over items (errors, means over
         categories or folds), and runs without `folder`, have Student's t over blocks, and none for
         one block; `speaks_of` says so. `sd_blocks`, `min_blocks`, `max_blocks` describe the spread
         of blocks; `sd_runs`, `min_runs`, `max_runs` that of runs within blocks. `fits` are pooled

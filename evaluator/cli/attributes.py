@@ -11,13 +11,8 @@ from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.describe import print_batch, print_measures, print_notes
 from evaluator.provenance.contamination import mark_of, training_said
 from evaluator.report.table import p_value
-from evaluator.runs.attributes import (
-    ROWS_FILE,
-    ask_attributes,
-    is_attributes,
-    read_attributes,
-    write_attribute_batch,
-)
+from evaluator.runs.answered_attributes import ROWS_FILE, is_attributes, read_attributes
+from evaluator.runs.attributes import ask_attributes, write_attribute_batch
 from evaluator.runs.described import is_described, read_described
 from evaluator.runs.integration import integration_rows, integration_sentence
 from evaluator.runs.request import AskRequest

@@ -55,7 +55,7 @@ def compare(
     several. NAME=RUN names the model; runs of the same name are training seeds of one model.
     Runs of `score ask --form describe` are compared on the images that all models described.
     """
-    from evaluator.runs.attributes import is_attributes
+    from evaluator.runs.answered_attributes import is_attributes
     from evaluator.runs.described import is_described
 
     if any(map(is_attributes, runs)):

@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 
 from evaluator.cli.console import new_table, print_line, print_table
-from evaluator.descriptions.measures import BINDING_GAP
+from evaluator.descriptions.measures import GAPS
 from evaluator.provenance.contamination import mark_of, training_said
 from evaluator.report.descriptions.measures import MAIN_MEASURES, describe_answers, describe_reader
 from evaluator.report.table import p_value
-from evaluator.runs.attributes import is_attributes, read_attributes
+from evaluator.runs.answered_attributes import is_attributes, read_attributes
 from evaluator.runs.describe import (
     describe_images,
     measure_descriptions,
@@ -153,7 +153,7 @@ def print_notes(n_hidden: int, file: str, full: bool) -> None:
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     """The numbers of a row: value, interval, the two floors, and images."""
-    sign = "+" if row["measure"] == BINDING_GAP else ""
+    sign = "+" if row["measure"] in GAPS else ""
     interval = ""
     if row["low"] is not None:
         interval = f"{100 * row['low']:{sign}.1f} to {100 * row['high']:{sign}.1f}"
@@ -281,7 +281,7 @@ def compare_descriptions(
 
 def _paired_cells(row: Mapping[str, Any]) -> list[str]:
     """The numbers of a row of a comparison."""
-    sign = "+" if row["measure"] == BINDING_GAP else ""
+    sign = "+" if row["measure"] in GAPS else ""
     interval = "none"
     if row["low"] is not None:
         interval = f"{100 * row['low']:+.1f}, {100 * row['high']:+.1f}"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     default="tiny",
     show_default=True,
     help=(
-        "Size: smoke (minutes), rotation (a CPU, under an hour), tiny (a CPU, hours), small (a "
+        "Size: smoke (minutes), rotation (a CPU, an hour), tiny (a CPU, hours), small (a "
         "GPU), paper (the published numbers), or a scale of your file."
     ),
 )

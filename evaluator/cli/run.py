@@ -1,6 +1,6 @@
 """The commands that score models and write runs: `score run`, `score ask`, `score measure`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -375,10 +375,7 @@ def ask(
             raise UserError(
                 f"--jsonl is not for --form {request.form}, which always writes JSON lines."
             )
-        from evaluator.cli.attributes import ask_for_attributes
-        from evaluator.cli.describe import ask_for_descriptions
-
-        ask_form = ask_for_descriptions if request.form == DESCRIBE else ask_for_attributes
+        ask_form = _form_command(request.form)
         ask_form(request, out, batch=batch, answers=answers, full=full, as_json=as_json)
         return
     if batch is not None:
@@ -393,6 +390,14 @@ def ask(
         write_items(out)
     say(f"Answers and results are in {out}. Next: score report {out}")
     print_results([results], full, as_json)
+
+
+def _form_command(form: str) -> Callable[..., None]:
+    """What asks for descriptions or for attributes, and prints the results."""
+    from evaluator.cli.attributes import ask_for_attributes
+    from evaluator.cli.describe import ask_for_descriptions
+
+    return ask_for_descriptions if form == DESCRIBE else ask_for_attributes
 
 
 def _check_ask(dataset: str, model: str, benchmark: str | None, options: dict[str, Any]) -> None:

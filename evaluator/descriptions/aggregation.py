@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.descriptions.measures import BINDING_GAP, SHARES, Shares
+from evaluator.descriptions.measures import GAPS, SHARES, Shares, gaps_of
 from evaluator.statistics.intervals import LEVEL, NOTHING, Estimate, cluster_means
 from generator.base.clusters import OF, SEPARATOR, Clusters
 from generator.dataset.descriptions.truth import ImageTruth
@@ -26,7 +26,7 @@ class MeasureRow:
     """A measure over a group of images."""
 
     measure: str
-    """A name of `measures.SHARES`, or BINDING_GAP."""
+    """A name of `measures.SHARES`, or of GAPS."""
     labels: Mapping[str, Any]
     """The group: values by name of IMAGE_LABELS; empty for all images."""
     estimate: Estimate
@@ -74,8 +74,8 @@ def aggregate_measures(
         shares: the measures of these counts.
 
     Returns:
-        For each group, in order of its labels, a row for each measure of `shares` and for the
-        paired difference of recall.
+        For each group, in order of its labels, a row for each measure of `shares` and for each
+        paired difference of them (`measures.GAPS`).
 
     Raises:
         KeyError: `by` has another name.
@@ -94,7 +94,8 @@ def aggregate_measures(
         for measure in shares:
             counts = shares_of(measure, of_group, shares)
             rows.append(_mean_row(measure, named, counts, own_clusters, level))
-        rows.append(_gap_row(named, of_group, own_clusters, level=level, shares=shares))
+        for gap in gaps_of(shares):
+            rows.append(_gap_row(gap, named, of_group, own_clusters, level=level, shares=shares))
     return rows
 
 
@@ -161,6 +162,7 @@ def _mean_row(
 
 
 def _gap_row(
+    gap: str,
     labels: Mapping[str, Any],
     images: Sequence[Any],
     clusters: Clusters,
@@ -168,10 +170,11 @@ def _gap_row(
     level: float,
     shares: Shares,
 ) -> MeasureRow:
-    """The mean over images with bindings of both sorts of their difference of recall: effects of
-    the image cancel."""
-    held_out, n_held_out = shares_of("recall of held-out bindings", images, shares)
-    seen, n_seen = shares_of("recall of seen bindings", images, shares)
+    """The mean over images with facts of both sorts of their difference of recall: effects of the
+    image cancel."""
+    of_held_out, of_seen = GAPS[gap]
+    held_out, n_held_out = shares_of(of_held_out, images, shares)
+    seen, n_seen = shares_of(of_seen, images, shares)
     defined = (n_held_out > 0) & (n_seen > 0)
     estimate = NOTHING
     differences = np.zeros(0)
@@ -180,7 +183,7 @@ def _gap_row(
         own_clusters = clusters.take(defined)
         estimate = cluster_means(differences[:, None], own_clusters, level, shares=[False])[0]
     return MeasureRow(
-        measure=BINDING_GAP,
+        measure=gap,
         labels=labels,
         estimate=estimate,
         n_images=int(defined.sum()),

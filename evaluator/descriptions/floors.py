@@ -13,10 +13,11 @@ import numpy as np
 
 from evaluator.descriptions.aggregation import IMAGE_LABELS, shares_of
 from evaluator.descriptions.measures import (
-    BINDING_GAP,
+    GAPS,
     SHARES,
     ImageMeasures,
     Shares,
+    gaps_of,
     measure_image,
 )
 from generator.base.streams import Stream
@@ -47,7 +48,7 @@ class FloorRow:
     floor: str
     """A name of FLOORS."""
     measure: str
-    """A name of `measures.SHARES`, or BINDING_GAP."""
+    """A name of `measures.SHARES`, or of GAPS."""
     labels: Mapping[str, Any]
     """The group, as in `aggregation.MeasureRow`."""
     value: float
@@ -166,7 +167,7 @@ def floor_rows(
         seed: of the random numbers; each image and draw has a stream of its own.
 
     Returns:
-        For each group a row for each measure of SHARES and for the paired difference of recall.
+        For each group a row for each measure of SHARES and for each paired difference of recall.
     """
     of_images = draw_floor(truths, floor, relations=relations, draws=draws, seed=seed)
     return average_floor(floor, of_images, truths, by=by)
@@ -231,7 +232,7 @@ def average_floor(
         groups.setdefault(tuple(IMAGE_LABELS[name](truth) for name in by), []).append(i)
     rows = []
     for labels, members in groups.items():
-        for measure in (*shares, BINDING_GAP):
+        for measure in (*shares, *gaps_of(shares)):
             means = [_mean_share(measure, of_images[i], shares) for i in members]
             defined = [mean for mean in means if not np.isnan(mean)]
             rows.append(
@@ -248,11 +249,11 @@ def average_floor(
 
 def _mean_share(measure: str, draws: Sequence[Any], shares: Shares) -> float:
     """The mean share of one image over its draws; nan if it is defined in none."""
-    if measure == BINDING_GAP:
-        # Which bindings an image has does not depend on the draw, so the mean of the differences
-        # is the difference of the means.
-        held_out = _mean_share("recall of held-out bindings", draws, shares)
-        return held_out - _mean_share("recall of seen bindings", draws, shares)
+    if measure in GAPS:
+        # What an image holds does not depend on the draw, so the mean of the differences is the
+        # difference of the means.
+        of_held_out, of_seen = GAPS[measure]
+        return _mean_share(of_held_out, draws, shares) - _mean_share(of_seen, draws, shares)
     counts, counts_of = shares_of(measure, draws, shares)
     defined = counts_of > 0
     if not defined.any():

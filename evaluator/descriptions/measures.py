@@ -10,7 +10,7 @@ from typing import Any
 
 from generator.dataset.descriptions.description import Description
 from generator.dataset.descriptions.judging import Judgement, Verdict, judge_description
-from generator.dataset.descriptions.matching import distinct_relations, relation_verdict
+from generator.dataset.descriptions.matching import Matches, distinct_relations, relation_verdict
 from generator.dataset.descriptions.truth import Binding, ImageTruth
 
 
@@ -54,6 +54,14 @@ class ImageMeasures:
     """Objects of the image with a binding that is not held out; 0 without a holdout."""
     seen_recalled: int
     """Those whose value and category a described object has."""
+    relations_held_out: int
+    """Relations that hold in the image and are held out between objects of these categories."""
+    relations_held_out_recalled: int
+    """Those that the description names."""
+    relations_seen: int
+    """Relations that hold and are not held out; 0 if the benchmark holds out no relation."""
+    relations_seen_recalled: int
+    """Those that the description names."""
     unread: int
     """Parts of the answer that were not read."""
 
@@ -118,14 +126,41 @@ SHARES: Shares = {
         lambda image: image.held_out,
     ),
     "recall of seen bindings": (lambda image: image.seen_recalled, lambda image: image.seen),
+    "relation recall of held-out relations": (
+        lambda image: image.relations_held_out_recalled,
+        lambda image: image.relations_held_out,
+    ),
+    "relation recall of seen relations": (
+        lambda image: image.relations_seen_recalled,
+        lambda image: image.relations_seen,
+    ),
 }
 """For each measure, what is counted and of how many. A measure of an image is undefined where the
 second is 0. COMPASS's levels: object recall (O), recall of objects with all values (OA), relation
 recall (OR), relation recall of objects with all values (OAR)."""
-RELATION_MEASURES = frozenset(name for name in SHARES if name.startswith("relation"))
+BINDING_GAP, RELATION_GAP = "held-out minus seen bindings", "held-out minus seen relations"
+"""The paired differences of recall within the same images."""
+GAPS: Mapping[str, tuple[str, str]] = {
+    BINDING_GAP: ("recall of held-out bindings", "recall of seen bindings"),
+    RELATION_GAP: ("relation recall of held-out relations", "relation recall of seen relations"),
+}
+"""For each paired difference, the measures of which it is the difference."""
+RELATION_MEASURES = frozenset(
+    [RELATION_GAP, *(name for name in SHARES if name.startswith("relation"))]
+)
 """The measures that count relations."""
-BINDING_GAP = "held-out minus seen bindings"
-"""The paired difference of recall within the same images."""
+
+
+def gaps_of(shares: Shares) -> list[str]:
+    """List the paired differences that some measures have.
+
+    Args:
+        shares: the measures.
+
+    Returns:
+        Names of GAPS.
+    """
+    return [name for name, (held_out, seen) in GAPS.items() if {held_out, seen} <= shares.keys()]
 
 
 def measure_image(
@@ -164,6 +199,7 @@ def measure_image(
         n_between_complete += verdict == "right" and {subject, target} <= complete
     stated = values[Verdict.RIGHT] + values[Verdict.EXCHANGED] + values[Verdict.INVENTED]
     held_out, held_out_recalled, seen, seen_recalled = _recall_bindings(description, truth)
+    of_relations = _recall_relations(description, truth, judgement.matches)
     return ImageMeasures(
         described=len(description.objects),
         actual=len(truth.objects),
@@ -183,8 +219,29 @@ def measure_image(
         held_out_recalled=held_out_recalled,
         seen=seen,
         seen_recalled=seen_recalled,
+        relations_held_out=of_relations[0],
+        relations_held_out_recalled=of_relations[1],
+        relations_seen=of_relations[2],
+        relations_seen_recalled=of_relations[3],
         unread=len(description.unread),
     )
+
+
+def _recall_relations(
+    description: Description, truth: ImageTruth, matches: Matches
+) -> tuple[int, int, int, int]:
+    """Held-out relations of the image, those recalled, seen relations, and those recalled."""
+    if not truth.held_out_relations:
+        return 0, 0, 0, 0
+    in_image: Counter[bool] = Counter()
+    for subject, name, target in truth.true_relations:
+        in_image[truth.is_held_out_relation(subject, name, target)] += 1
+    recalled: Counter[bool] = Counter()
+    for subject, name, target in distinct_relations(description):
+        if relation_verdict(subject, name, target, truth, matches) == "right":
+            is_held_out = truth.is_held_out_relation(matches[subject], name, matches[target])
+            recalled[is_held_out] += 1
+    return in_image[True], recalled[True], in_image[False], recalled[False]
 
 
 def _recall_bindings(description: Description, truth: ImageTruth) -> tuple[int, int, int, int]:

@@ -162,6 +162,7 @@ def _record_of(reading: Readings) -> ImageTruth:
         relations={},
         tested_kind=None,
         held_out=frozenset(),
+        held_out_relations=frozenset(),
     )
 
 

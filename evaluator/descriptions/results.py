@@ -15,6 +15,8 @@ from evaluator.descriptions.aggregation import (
 from evaluator.descriptions.floors import FLOORS, average_floor, draw_floor
 from evaluator.descriptions.measures import (
     BINDING_GAP,
+    GAPS,
+    RELATION_GAP,
     RELATION_MEASURES,
     SHARES,
     ImageMeasures,
@@ -97,7 +99,8 @@ def main_sentence(
     measures: Sequence[ImageMeasures], truths: Sequence[ImageTruth], level: float = LEVEL
 ) -> str:
     """Say the main result in a sentence: recall of held-out against seen bindings in the same
-    images, or how many objects are named if no image has both.
+    images, or of relations if these are held out, or how many objects are named if no image has
+    both.
 
     Args:
         measures: the counts of each image.
@@ -107,27 +110,48 @@ def main_sentence(
     Returns:
         A sentence, or two.
     """
-    both = [image for image in measures if image.held_out and image.seen]
-    if not both:
-        named = _mean("object recall", measures)
-        right = _mean("values right", measures)
-        exchanged = _mean("values exchanged", measures)
-        return (
-            f"In {_images(len(measures))}, the model names {named} of the objects. Of their "
-            f"values, {right} are right and {exchanged} belong to another object."
-        )
+    if any(image.held_out and image.seen for image in measures):
+        return _recall_sentence(BINDING_GAP, "bindings", measures, truths, level=level)
+    has_both = any(image.relations_held_out and image.relations_seen for image in measures)
+    names_relations = any(image.relations_decided for image in measures)
+    if has_both and names_relations:
+        return _recall_sentence(RELATION_GAP, "relations", measures, truths, level=level)
+    named = _mean("object recall", measures)
+    right = _mean("values right", measures)
+    exchanged = _mean("values exchanged", measures)
+    return (
+        f"In {_images(len(measures))}, the model names {named} of the objects. Of their values, "
+        f"{right} are right and {exchanged} belong to another object."
+    )
+
+
+def _recall_sentence(
+    gap: str,
+    noun: str,
+    measures: Sequence[ImageMeasures],
+    truths: Sequence[ImageTruth],
+    *,
+    level: float,
+) -> str:
+    """The recall of held-out against seen facts in the images that have both."""
+    of_held_out, of_seen = GAPS[gap]
+    counts = [shares_of(name, measures)[1] for name in (of_held_out, of_seen)]
+    both = [
+        image
+        for image, n_held_out, n_seen in zip(measures, *counts, strict=True)
+        if n_held_out and n_seen
+    ]
     every_row = aggregate_measures(measures, truths, by=(), level=level)
-    (gap,) = (row for row in every_row if row.measure == BINDING_GAP)
-    points = f"{100 * gap.estimate.value:+.1f} points"
-    if math.isfinite(gap.estimate.low):
+    (row,) = (row for row in every_row if row.measure == gap)
+    points = f"{100 * row.estimate.value:+.1f} points"
+    if math.isfinite(row.estimate.low):
         points += (
-            f", {100 * level:g}% interval {100 * gap.estimate.low:+.1f} to "
-            f"{100 * gap.estimate.high:+.1f}"
+            f", {100 * level:g}% interval {100 * row.estimate.low:+.1f} to "
+            f"{100 * row.estimate.high:+.1f}"
         )
     return (
-        f"In {_images(len(both))} with both, the model names "
-        f"{_mean('recall of held-out bindings', both)} of the held-out bindings and "
-        f"{_mean('recall of seen bindings', both)} of the seen ones ({points})."
+        f"In {_images(len(both))} with both, the model names {_mean(of_held_out, both)} of the "
+        f"held-out {noun} and {_mean(of_seen, both)} of the seen ones ({points})."
     )
 
 

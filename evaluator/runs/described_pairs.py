@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evaluator.descriptions.aggregation import shares_of
-from evaluator.descriptions.measures import BINDING_GAP, RELATION_MEASURES, SHARES, ImageMeasures
+from evaluator.descriptions.measures import GAPS, RELATION_MEASURES, SHARES, ImageMeasures
 from evaluator.protocols.items import split_rank
 from evaluator.protocols.records import rounded
 from evaluator.runs.described import DescribedRun, clusters_of_lines, measures_of
@@ -28,7 +28,7 @@ def compare_described(
 
     Args:
         runs: At least two runs over one world and benchmark; their names differ.
-        measure: A name of `measures.SHARES`, or BINDING_GAP; None for all.
+        measure: A name of `measures.SHARES` or of GAPS; None for all.
 
     Returns:
         Rows as JSON data: `split`, `measure`, `first`, `second`, their means, `difference` (first −
@@ -40,9 +40,9 @@ def compare_described(
             measure.
     """
     _check_runs(runs)
-    measures = [name for name in (*SHARES, BINDING_GAP) if measure in (None, name)]
+    measures = [name for name in (*SHARES, *GAPS) if measure in (None, name)]
     if not measures:
-        names = [*SHARES, BINDING_GAP]
+        names = [*SHARES, *GAPS]
         raise UserError(f"There is no measure '{measure}'; {did_you_mean(str(measure), names)}")
     line_of = [{line["scene_id"]: line for line in run.judged_lines} for run in runs]
     scenes = [scene for scene in line_of[0] if all(scene in lines for lines in line_of)]
@@ -53,7 +53,8 @@ def compare_described(
         )
     scenes_of_split: dict[str, list[str]] = {}
     for scene in scenes:
-        scenes_of_split.setdefault(str(line_of[0][scene]["split"]), []).append(scene)
+        split = str(line_of[0][scene]["split"])
+        scenes_of_split.setdefault(split, []).append(scene)
     rows = []
     for split in sorted(scenes_of_split, key=split_rank):
         lines = [[of_run[scene] for scene in scenes_of_split[split]] for of_run in line_of]
@@ -94,13 +95,14 @@ def _rows_of_measure(
         defined = np.isfinite(shares[first]) & np.isfinite(shares[second])
         if not defined.any():
             continue
-        own_lines = [line for line, keep in zip(lines[0], defined, strict=True) if keep]
+        own_lines = [lines[0][i] for i in np.flatnonzero(defined)]
         numbers = _paired_numbers(
             shares[first][defined], shares[second][defined], own_lines, measure=measure
         )
         names = {"first": runs[first].name, "second": runs[second].name}
         rows.append({"split": split, "measure": measure, **names, **numbers})
-    for row, q in zip(rows, benjamini_hochberg([row["p"] for row in rows]), strict=True):
+    q_values = benjamini_hochberg([row["p"] for row in rows])
+    for row, q in zip(rows, q_values, strict=True):
         row["q"] = q
     return rows
 
@@ -109,15 +111,15 @@ def image_shares(measure: str, images: Sequence[ImageMeasures]) -> np.ndarray:
     """Return the share of a measure in each image.
 
     Args:
-        measure: A name of SHARES, or BINDING_GAP.
+        measure: A name of SHARES or of GAPS.
         images: The counts of n images.
 
     Returns:
-        float64 (n,), 0..1, of BINDING_GAP -1..1; nan where it is not defined.
+        float64 (n,), 0..1, of GAPS -1..1; nan where it is not defined.
     """
-    if measure == BINDING_GAP:
-        held_out = image_shares("recall of held-out bindings", images)
-        return held_out - image_shares("recall of seen bindings", images)
+    if measure in GAPS:
+        held_out, seen = GAPS[measure]
+        return image_shares(held_out, images) - image_shares(seen, images)
     counts, counts_of = shares_of(measure, images)
     shares = np.full(len(counts), np.nan)
     np.divide(counts, counts_of, out=shares, where=counts_of > 0)
@@ -131,11 +133,13 @@ def _paired_numbers(
     clusters = clusters_of_lines(lines)
     scale = 1.0
     outcomes = (first, second)
-    if measure == BINDING_GAP:
+    if measure in GAPS:
         # The model of differences takes outcomes in 0..1; a difference of recalls is in -1..1.
         scale = 2.0
         outcomes = ((first + 1) / 2, (second + 1) / 2)
-    difference = model_difference([(outcomes[0][None], outcomes[1][None])], clusters)
+    # One block, in which each model has one run.
+    sides = (outcomes[0][None], outcomes[1][None])
+    difference = model_difference([sides], clusters)
     return {
         "first_mean": rounded(float(first.mean())),
         "second_mean": rounded(float(second.mean())),

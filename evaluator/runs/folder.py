@@ -82,8 +82,8 @@ def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
         )
     if not (folder / "run.json").exists():
         raise UserError(
-            f"{folder} is no finished run; give a folder written by `score run` or `score measure "
-            f"--items`."
+            f"{folder} is not a finished run; give a folder written by `score run` or `score "
+            f"measure --items`."
         )
     record = read_json(folder / "run.json", RunRecord)
     record = marked_today(record, record.get("info", {}))

@@ -9,7 +9,7 @@ import numpy as np
 from evaluator.descriptions.facts import UNREAD, answer_of_description
 from evaluator.protocols.items import split_rank
 from evaluator.protocols.records import rounded
-from evaluator.runs.attributes import AttributesRun
+from evaluator.runs.answered_attributes import AttributesRun
 from evaluator.runs.described import DescribedRun, clusters_of_lines
 from evaluator.statistics.difference import model_difference
 from evaluator.statistics.intervals import speaks_of
@@ -18,8 +18,10 @@ from generator.dataset.descriptions.judging import Verdict
 
 ALL_SPLITS = "all"
 """The split of rows over all images."""
+_VALUES_RIGHT = "values right"
+"""The measure of the main sentence."""
 _MEASURES: Mapping[str, Verdict | str] = {
-    "values right": Verdict.RIGHT,
+    _VALUES_RIGHT: Verdict.RIGHT,
     "values exchanged": Verdict.EXCHANGED,
     "values invented": Verdict.INVENTED,
     "values not answered": UNREAD,
@@ -71,7 +73,8 @@ def integration_rows(described: DescribedRun, attributes: AttributesRun) -> list
     }
     scenes_of_split: dict[str, list[str]] = {ALL_SPLITS: list(facts_of_scene)}
     for scene in facts_of_scene:
-        scenes_of_split.setdefault(str(line_of[scene]["split"]), []).append(scene)
+        split = str(line_of[scene]["split"])
+        scenes_of_split.setdefault(split, []).append(scene)
     splits = sorted(scenes_of_split, key=lambda split: (split != ALL_SPLITS, split_rank(split)))
     rows = []
     for split in splits:
@@ -129,7 +132,8 @@ def _row_of(
         return []
     composed = counts[defined, 0] / counts[defined, 2]
     decomposed = counts[defined, 1] / counts[defined, 2]
-    clusters = clusters_of_lines([line for line, keep in zip(lines, defined, strict=True) if keep])
+    clusters = clusters_of_lines([lines[i] for i in np.flatnonzero(defined)])
+    # One block, in which each form has one run.
     difference = model_difference([(composed[None], decomposed[None])], clusters)
     return [
         {
@@ -157,9 +161,7 @@ def integration_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     Returns:
         The sentence.
     """
-    (row,) = [
-        row for row in rows if (row["split"], row["measure"]) == (ALL_SPLITS, next(iter(_MEASURES)))
-    ]
+    (row,) = [row for row in rows if row["split"] == ALL_SPLITS and row["measure"] == _VALUES_RIGHT]
     interval = ""
     if row["low"] is not None:
         interval = f", 95% interval {100 * row['low']:+.1f} to {100 * row['high']:+.1f}"

@@ -358,7 +358,7 @@ class CrossedMeans:
     def anticipate(
         self, components: Mapping[str, float], *, variance: float
     ) -> tuple[float, MeanEstimate]:
-        """What `estimate` typically gives for outcomes that are no shares.
+        """What `estimate` typically gives for outcomes that are not shares.
 
         Args:
             components: the true variance of each factor's effect on a scene.

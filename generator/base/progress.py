@@ -96,7 +96,7 @@ class AutoBar(Progress):
         """As Progress.track."""
         from tqdm.auto import tqdm
 
-        # A notebook is no terminal, and shows moving bars all the same.
+        # A notebook is not a terminal, and shows moving bars all the same.
         moves = "ipykernel" in sys.modules or sys.stderr.isatty()
         seconds = 0.1 if moves else _SECONDS_IN_FILES
         with tqdm(total=total, initial=done, desc=name, mininterval=seconds) as bar:

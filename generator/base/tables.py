@@ -333,8 +333,8 @@ _NUMBER = r"\A[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
 def write_csv(path: Path, table: pa.Table | Iterable[pa.Table], delimiter: str = ",") -> None:
     """Write a CSV file atomically.
 
-    A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return and is no number gets a
-    leading apostrophe (OWASP, CSV Injection). So does a text that begins with apostrophes and one
+    A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return and is not a number gets
+    a leading apostrophe (OWASP, CSV Injection). So does a text that begins with apostrophes and one
     of these characters, so that `read_csv` restores every text. Control and bidirectional
     characters, which act in terminals, become escapes and stay so.
 

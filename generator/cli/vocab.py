@@ -48,8 +48,13 @@ def check(family: str, as_json: bool) -> None:
         "warnings": warnings,
         "findings": [asdict(finding) for finding in findings],
     }
-    result(data, as_json, f"{family}: {errors} errors, {warnings} warnings")
+    counts = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
+    result(data, as_json, f"{family}: {counts}")
     raise SystemExit(2 if errors else 1 if warnings else 0)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @vocab.command(examples=["vocab show zoo.toml"])

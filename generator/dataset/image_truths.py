@@ -89,6 +89,7 @@ def read_truths(
     split_of: dict[str, str | None] = {}
     tested_kind = None
     held_out: frozenset[tuple[str, str]] = frozenset()
+    held_out_relations: frozenset[tuple[str, str, str]] = frozenset()
     if benchmark is not None:
         table = benchmark.splits
         names = (table["scene_id"].to_pylist(), table["split"].to_pylist())
@@ -96,6 +97,9 @@ def read_truths(
         holdout = benchmark.holdout or {}
         tested_kind = holdout.get("kind")
         held_out = frozenset((value, category) for value, category in holdout.get("bindings", ()))
+        held_out_relations = frozenset(
+            (subject, relation, target) for subject, relation, target in holdout.get("triples", ())
+        )
 
     for batch in world.batches("scenes", _COLUMNS):
         for row in batch.to_pylist():
@@ -113,6 +117,7 @@ def read_truths(
                 environment=environment,
                 tested_kind=tested_kind,
                 held_out=held_out,
+                held_out_relations=held_out_relations,
                 vocabulary=vocabulary,
             )
 

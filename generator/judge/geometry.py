@@ -191,7 +191,7 @@ class SceneGeometry:
     def _decide(self, name: str) -> DecidedPairs:
         least = self.terms.relations[name].margin
         margins = self.margins(name)
-        # Negated, so that a margin that is no number leaves the relation possible, not false.
+        # Negated, so that a margin that is not a number leaves the relation possible, not false.
         if RULES[name].arity == 3:
             array = np.asarray(margins)
             bits = np.array([1 << place for place in range(len(self.objects))], dtype=object)

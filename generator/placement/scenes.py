@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from operator import itemgetter
+from operator import attrgetter, itemgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,6 +44,16 @@ _WIDENING = 1.3
 
 Contents = Sequence[tuple[str, dict[str, str]]]
 """Category and attribute values by kind of each object, listed from left to right."""
+
+
+class _Placement(NamedTuple):
+    """Placed objects, and the camera that sees them."""
+
+    tallest: float
+    """The height of the tallest object in the image, as a share of the image height, by the camera
+    that sees it smallest; 0 if the family sets no `tallest`."""
+    camera: Camera
+    objects: tuple[SceneObject, ...]
 
 
 def place_scene(
@@ -86,11 +97,10 @@ def place_scenes(
     # Positions found for these objects fit both scenes of a minimal pair.
     roomy = with_room(planned.objects, planned.exchange, vocabulary)
     has_free_orders = vocabulary.placement.orders == "free"
-    placements: list[tuple[float, Camera, tuple[SceneObject, ...]]] = []
+    placements: list[_Placement] = []
     for _ in range(_TRIES_WITH_FREE_ORDERS if has_free_orders else _TRIES):
         camera = turned_camera(_draw_camera(vocabulary, stream), planned.azimuth or 0.0)
-        widening = 1.0 if planned.turn is None else _WIDENING
-        camera = replace(camera, lens=camera.lens / widening)
+        camera = replace(camera, lens=camera.lens / _widening(planned))
         twin_camera = _twin_camera(camera, planned)
         ground = Ground(camera, vocabulary, width, height, twin_camera)
         positions = draw_positions(roomy, planned, ground, stream)
@@ -100,26 +110,12 @@ def place_scenes(
                 planned = planned._replace(depth_order=depth_order)
             continue
 
-        # Positions first, then the camera comes closer to them.
-        camera = _move_to_objects(camera, positions, vocabulary, stream)
-        twin_camera = _twin_camera(camera, planned)
-        cameras = [camera] if twin_camera is None else [camera, twin_camera]
-        grounds = [ground.seen_from(view) for view in cameras]
-        # The camera of the twin has moved with the other one, and turns about another point now.
-        if twin_camera is not None and not _keeps_rules(roomy, positions, planned, grounds[1]):
+        placement = _frame_objects(planned, roomy, positions, ground, camera, stream)
+        if placement is None:
             continue
-        headings = _draw_headings(planned, positions, camera, vocabulary, stream)
-        objects = _with_headings(planned.objects, positions, headings)
-        tallest = min(
-            _tallest_height(objects, view, seen)
-            for view, seen in zip(cameras, grounds, strict=True)
-        )
-        fill = max(seen.frame_fill(roomy, positions) for seen in grounds)
-        zoom = _draw_zoom(tallest, fill, vocabulary, stream, widening)
-        camera = replace(camera, lens=round(camera.lens * zoom, 3))
-        zoomed_tallest = tallest * zoom
-        placements.append((zoomed_tallest, camera, objects))
-        if zoomed_tallest >= vocabulary.placement.tallest or len(placements) == _MOST_PLACEMENTS:
+        placements.append(placement)
+        is_tall = placement.tallest >= vocabulary.placement.tallest
+        if is_tall or len(placements) == _MOST_PLACEMENTS:
             break
     if not placements:
         raise UserError(
@@ -128,7 +124,7 @@ def place_scenes(
             f"nearer to a square; or lessen gap, clearance, min_visible or the objects' scale in "
             f"the family '{vocabulary.name}'."
         )
-    _, camera, objects = max(placements, key=itemgetter(0))
+    _, camera, objects = max(placements, key=attrgetter("tallest"))
     lamps = _draw_lamps(vocabulary, planned.environment, planned.yaw, stream)
     scene = Scene(objects, camera, lamps, planned.environment, planned.yaw, planned.azimuth)
     if planned.turn is not None:
@@ -136,6 +132,47 @@ def place_scenes(
     if planned.exchange is None:
         return (scene,)
     return (scene, exchanged(scene, planned.exchange))
+
+
+def _frame_objects(
+    planned: Planned,
+    roomy: Contents,
+    positions: Sequence[Point],
+    ground: Ground,
+    camera: Camera,
+    stream: Stream,
+) -> _Placement | None:
+    """Bring the camera closer to the positions that were found, and draw headings.
+
+    Args:
+        planned: the plan of the scene.
+        roomy: contents that reach as far as those of the scene and of its twin.
+        positions: of all objects.
+        ground: on which they were found.
+        camera: which sees it.
+        stream: draws everything.
+
+    Returns:
+        The placement; None if the turn twin does not see the positions as the rules ask.
+    """
+    vocabulary = ground.vocabulary
+    camera = _move_to_objects(camera, positions, vocabulary, stream)
+    twin_camera = _twin_camera(camera, planned)
+    cameras = [camera] if twin_camera is None else [camera, twin_camera]
+    grounds = [ground.seen_from(view) for view in cameras]
+    # The camera of the twin has moved with the other one, and turns about another point now.
+    if twin_camera is not None and not _keeps_rules(roomy, positions, planned, grounds[1]):
+        return None
+    headings = _draw_headings(planned, positions, camera, vocabulary, stream)
+    objects = _with_headings(planned.objects, positions, headings)
+    heights = [
+        _tallest_height(objects, view, seen) for view, seen in zip(cameras, grounds, strict=True)
+    ]
+    tallest = min(heights)
+    fill = max(seen.frame_fill(roomy, positions) for seen in grounds)
+    zoom = _draw_zoom(tallest, fill, vocabulary, stream, _widening(planned))
+    camera = replace(camera, lens=round(camera.lens * zoom, 3))
+    return _Placement(tallest * zoom, camera, objects)
 
 
 def draw_positions(
@@ -308,6 +345,11 @@ def _twin_camera(camera: Camera, planned: Planned) -> Camera | None:
     if planned.turn is None:
         return None
     return turned_camera(camera, planned.turn, about=camera.target)
+
+
+def _widening(planned: Planned) -> float:
+    """The family's focal length over the one with which positions are searched."""
+    return 1.0 if planned.turn is None else _WIDENING
 
 
 def _jittered(position: Point, jitter: float, stream: Stream) -> Point:

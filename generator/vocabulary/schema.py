@@ -75,7 +75,7 @@ class Vocabulary(FamilyTables):
 
     @property
     def asset_meshes(self) -> list[str]:
-        """Sorted names of the meshes that are no shapes: from the asset set, or as SET/NAME from
+        """Sorted names of the meshes that are not shapes: from the asset set, or as SET/NAME from
         another."""
         return sorted(set(self.meshes.values()) - SHAPES.keys())
 

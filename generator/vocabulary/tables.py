@@ -181,7 +181,7 @@ class FamilyTables(Declared):
     paints: tuple[str, ...] = ()
     """Attribute kinds of which a world uses one, such as colours and textures."""
     kinds: dict[str, Phrasing] = Field(default_factory=dict)
-    """How captions say the values of attribute kinds that are no adjectives."""
+    """How captions say the values of attribute kinds that are not adjectives."""
     templates: Annotated[dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=64)] = (
         Field(default_factory=dict)
     )

@@ -34,7 +34,7 @@ NAMES = {
 
 NO_JSON = "no JSON"
 NO_CAPTION = "without a caption or phrases"
-NO_TEXT = "a caption or phrase that is no text"
+NO_TEXT = "a caption or phrase that is not text"
 NOT_UTF8 = "not UTF-8"
 TOO_LONG = "too long"
 EMPTY = "empty"

@@ -62,7 +62,7 @@ _MEMORY = "512MB"
 _PARTS_AHEAD = 2
 """Parts per worker that are read before the first of them is counted."""
 _FUNCTION_WORDS = pa.array(ENGLISH["bindings"]["function_words"].split())
-"""Attributes that are no content words."""
+"""Attributes that are not content words."""
 
 
 @dataclass(frozen=True)
@@ -497,5 +497,6 @@ def _csv_batches(file: Path) -> Iterator[pa.RecordBatch]:
     except (OSError, KeyError, pa.ArrowException) as error:
         names = ", ".join(PAIR_COUNTS.names)
         raise UserError(
-            f"{file} is no table of counts ({reason_of_csv(error)}); expected the columns {names}."
+            f"{file} is not a table of counts ({reason_of_csv(error)}); expected the columns "
+            f"{names}."
         ) from None

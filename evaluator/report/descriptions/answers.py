@@ -63,7 +63,8 @@ def image_data(truth: ImageTruth, world: World) -> dict[str, Any]:
         box = None
         if actual.box is not None:
             left, top, right, bottom = actual.box
-            box = [left / width, top / height, (right - left) / width, (bottom - top) / height]
+            box = [left / width, top / height]
+            box += [(right - left) / width, (bottom - top) / height]
         name = noun_phrase(actual.category, actual.attributes, truth.vocabulary)
         objects.append({"name": visible(name), "box": box})
     return {
@@ -95,15 +96,35 @@ def noun_phrase(category: str | None, values: Mapping[str, str], vocabulary: Voc
 
 
 def value_word(kind: str, value: str, vocabulary: Vocabulary) -> str:
-    """Return the world's word for a value; the value itself if it has none."""
-    return vocabulary.values.get(kind, {}).get(value, (value,))[0]
+    """Return the world's word for a value.
+
+    Args:
+        kind: The attribute kind.
+        value: The value.
+        vocabulary: The words of the world.
+
+    Returns:
+        The word; the value itself if the world has none.
+    """
+    words_of_kind = vocabulary.values.get(kind, {})
+    terms = words_of_kind.get(value, (value,))
+    return terms[0]
 
 
 def category_word(category: str | None, vocabulary: Vocabulary) -> str:
-    """Return the world's word for a category; the category itself if it has none."""
+    """Return the world's word for a category.
+
+    Args:
+        category: The category; None for an object without one.
+        vocabulary: The words of the world.
+
+    Returns:
+        The word; the category itself if the world has none.
+    """
     if category is None:
         return vocabulary.generic
-    return vocabulary.nouns.get(category, (category,))[0]
+    terms = vocabulary.nouns.get(category, (category,))
+    return terms[0]
 
 
 def answer_data(line: Line, truth: ImageTruth) -> dict[str, Any]:
@@ -191,7 +212,8 @@ def _prose_segments(answer: str, line: Line, truth: ImageTruth) -> list[Segment]
             atoms_of_place.setdefault(tuple(atom["span"]), []).append(atom)
     parts: list[tuple[int, int, Segment]] = []
     for (start, end), atoms in atoms_of_place.items():
-        parts.append((start, end, _atoms_segment(answer[start:end], atoms, line, truth)))
+        segment = _atoms_segment(answer[start:end], atoms, line, truth)
+        parts.append((start, end, segment))
     for part in line["unread"]:
         text = answer[part["start"] : part["end"]]
         segment = _segment(text, UNREAD, why=f"not read: {part['reason']}")
@@ -249,17 +271,17 @@ def _object_phrase(atoms: Mapping[str, Any], line: Line, truth: ImageTruth) -> l
 def _relation_phrase(atom: Any, line: Line, truth: ImageTruth) -> list[Segment]:
     """Such as "cube left of cone"."""
     vocabulary = truth.vocabulary
-    phrase = vocabulary.relations.get(atom["value"], (atom["value"],))[0]
-    segments = [_atoms_segment(phrase, [atom], line, truth)]
+    name = atom["value"]
+    terms = vocabulary.relations.get(name, (name,))
+    relation = _atoms_segment(terms[0], [atom], line, truth)
     ends = []
     for index in atom["objects"]:
         described = line["described"][index]
-        name = category_word(described["category"], vocabulary)
-        end = _segment(name)
+        end = _segment(category_word(described["category"], vocabulary))
         if described["matches"] is not None:
             end |= {"objects": [described["matches"]], "noun": True}
         ends.append(end)
-    return _spaced([ends[0], *segments, ends[1]])
+    return _spaced([ends[0], relation, ends[1]])
 
 
 def _spaced(segments: Sequence[Segment]) -> list[Segment]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluator.descriptions.floors import FLOORS
-from evaluator.descriptions.measures import BINDING_GAP, SHARES
+from evaluator.descriptions.measures import BINDING_GAP, GAPS, RELATION_GAP, SHARES
 from evaluator.protocols.items import reported_splits
 from evaluator.provenance.contamination import mark_of, marked
 from evaluator.report.figures import Figure
@@ -29,6 +29,9 @@ MAIN_MEASURES = (
     "relation precision",
     "relation recall",
     "relations reversed",
+    "relation recall of held-out relations",
+    "relation recall of seen relations",
+    RELATION_GAP,
 )
 """The measures that are shown first."""
 _GROUPS = {
@@ -70,13 +73,27 @@ def rows_by_split(run: DescribedRun) -> list[Row]:
 
 
 def title_of(run: DescribedRun) -> str:
-    """Return the name of a run's model with its marks, such as CONTAMINATED."""
+    """Return the name of a run's model with its marks, such as CONTAMINATED.
+
+    Args:
+        run: The run.
+
+    Returns:
+        The name, with control characters escaped.
+    """
     return marked(visible(run.name), run.record)
 
 
 def unit_of(measure: str) -> str:
-    """Return the unit of a measure: a share, or a difference of shares."""
-    return "difference" if measure == BINDING_GAP else "share"
+    """Return the unit of a measure.
+
+    Args:
+        measure: A name of SHARES or of GAPS.
+
+    Returns:
+        "difference" for a paired difference, else "share" (evaluator.report.table.number).
+    """
+    return "difference" if measure in GAPS else "share"
 
 
 def cell_of(row: Row | None, name: str = "value") -> Cell:
@@ -121,7 +138,7 @@ def measures_table(runs: Sequence[DescribedRun]) -> Table:
         columns += [Column(title_of(run), split) for run in runs]
         columns += [Column(floor, split) for floor in FLOORS]
     lines = []
-    for measure in (*SHARES, BINDING_GAP):
+    for measure in (*SHARES, *GAPS):
         cells: list[Cell] = []
         for split in splits:
             rows = [row_of.get((i, split, measure)) for i in range(len(runs))]
@@ -133,9 +150,11 @@ def measures_table(runs: Sequence[DescribedRun]) -> Table:
     level = f"{100 * runs[0].record['level']:.4g}%"
     notes = (f"{MEANS_NOTE} Brackets: {level} intervals.", FLOORS_NOTE)
     benchmark = visible(runs[0].record["benchmark_name"])
-    marks = " ".join(dict.fromkeys(filter(None, (mark_of(run.record) for run in runs))))
+    # Runs with the same mark, such as two of one model, say it once.
+    marks = dict.fromkeys(mark_of(run.record) for run in runs)
+    mark = " ".join(filter(None, marks))
     return Table(
-        ("measure",), columns, lines, title=f"Descriptions of {benchmark}", notes=notes, mark=marks
+        ("measure",), columns, lines, title=f"Descriptions of {benchmark}", notes=notes, mark=mark
     )
 
 

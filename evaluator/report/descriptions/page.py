@@ -36,7 +36,7 @@ from evaluator.report.gallery import image_folder
 from evaluator.report.page import vega_script
 from evaluator.report.table import number
 from evaluator.report.writers import latex, markdown
-from evaluator.runs.attributes import AttributesRun
+from evaluator.runs.answered_attributes import AttributesRun
 from evaluator.runs.described import DescribedRun, open_described_dataset, truths_of_lines
 from evaluator.runs.integration import integration_rows, integration_sentence
 from generator.base.errors import UserError, visible
@@ -149,13 +149,15 @@ def gallery_data(
         a model that was not asked; `images`, data URLs; and `example`, the place of the item that
         the page opens with (None without one) and its larger image.
     """
-    scenes = sorted(truths, key=lambda scene: split_rank(truths[scene].split or ""))
+    rank_of = {scene: split_rank(truth.split or "") for scene, truth in truths.items()}
+    scenes = sorted(truths, key=lambda scene: rank_of[scene])
     line_of = [{line["scene_id"]: line for line in run.lines} for run in runs]
     items = []
     for scene in scenes:
         answers = []
         for lines in line_of:
-            answers.append(answer_data(lines[scene], truths[scene]) if scene in lines else None)
+            line = lines.get(scene)
+            answers.append(None if line is None else answer_data(line, truths[scene]))
         items.append({**image_data(truths[scene], world), "answers": answers})
     example = _choose_example(items)
     example_image = ""
@@ -179,14 +181,17 @@ def _choose_example(items: Sequence[Mapping[str, Any]]) -> int | None:
         if first is None or not first.get("counts"):
             continue
         counts = first["counts"]
-        kinds = sum(counts.get(kind, 0) > 0 for kind in (RIGHT, EXCHANGED, INVENTED, "missed"))
+        colours = (RIGHT, EXCHANGED, INVENTED, "missed")
+        n_colours = sum(counts.get(colour, 0) > 0 for colour in colours)
         is_exchanged = EXCHANGED in first["states"]
         is_held_out = item["split"] in ("partial", "unseen")
         # An image of three objects explains less than one of five; a long answer is hard to read at
         # the first look.
         n_objects = min(len(item["objects"]), 5)
-        length = sum(len(segment["text"]) for phrase in first["phrases"] for segment in phrase)
-        score = kinds + 2 * is_exchanged + 0.5 * is_held_out + 0.3 * n_objects - length / 2000
+        length = 0
+        for phrase in first["phrases"]:
+            length += sum(len(segment["text"]) for segment in phrase)
+        score = n_colours + 2 * is_exchanged + 0.5 * is_held_out + 0.3 * n_objects - length / 2000
         if score > best_score:
             best, best_score = place, score
     return best
@@ -222,7 +227,8 @@ def render(
     folded: dict[str, list[Figure]] = {}
     for figure in figures:
         if figure not in first_figures:
-            folded.setdefault(figure.title.partition(":")[0], []).append(figure)
+            section = figure.title.partition(":")[0]
+            folded.setdefault(section, []).append(figure)
     template = environment.get_template("descriptions.html.jinja")
     page: str = template.render(
         runs=[_run_data(run) for run in runs],

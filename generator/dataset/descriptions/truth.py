@@ -18,6 +18,8 @@ Truth = bool | None
 """True, False, or None for undecided: the relation is within its margin."""
 Binding = tuple[str, str]
 """A value of the attribute kind under test, and a category."""
+RelationTriple = tuple[str, str, str]
+"""The category of the first object, a relation, and the category of the second object."""
 Box = tuple[int, int, int, int]
 """Left, top, right, bottom in whole pixels; right and bottom exclusive."""
 Holds = tuple[tuple[Truth, ...], ...]
@@ -57,6 +59,8 @@ class ImageTruth:
     """The attribute kind under test; None without a holdout of bindings."""
     held_out: frozenset[Binding] = frozenset()
     """The held-out bindings of the benchmark."""
+    held_out_relations: frozenset[RelationTriple] = frozenset()
+    """The held-out relations between two categories, with their converses."""
     vocabulary: Vocabulary
     """The words of the world."""
 
@@ -110,6 +114,20 @@ class ImageTruth:
         value = described.attributes.get(self.tested_kind or "")
         return None if value is None else (value, described.category)
 
+    def is_held_out_relation(self, subject: int, relation: str, target: int) -> bool:
+        """Return whether a relation between two objects is held out.
+
+        Args:
+            subject: index of the first object.
+            relation: a relation of the vocabulary.
+            target: index of the second.
+
+        Returns:
+            True if the benchmark holds it out between objects of these categories.
+        """
+        first, second = self.objects[subject].category, self.objects[target].category
+        return (first, relation, second) in self.held_out_relations
+
     @property
     def bindings(self) -> list[Binding]:
         """The binding under test of each object that has one, in the order of the objects."""
@@ -159,6 +177,7 @@ class ImageTruth:
             "environment": self.environment,
             "tested_kind": self.tested_kind,
             "held_out": sorted(map(list, self.held_out)),
+            "held_out_relations": sorted(map(list, self.held_out_relations)),
             "vocabulary": self.vocabulary.to_dict(),
         }
 
@@ -185,6 +204,7 @@ class ImageTruth:
                 environment=data["environment"],
                 tested_kind=data["tested_kind"],
                 held_out=frozenset((value, category) for value, category in data["held_out"]),
+                held_out_relations=_triples_of(data["held_out_relations"]),
                 vocabulary=Vocabulary.from_dict(data["vocabulary"]),
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -251,6 +271,10 @@ def _object_of(data: Mapping[str, Any]) -> TrueObject:
         left, top, right, bottom = map(int, box)
         box = (left, top, right, bottom)
     return TrueObject(str(data["category"]), dict(data["attributes"]), box)
+
+
+def _triples_of(data: Sequence[Sequence[str]]) -> frozenset[RelationTriple]:
+    return frozenset((subject, relation, target) for subject, relation, target in data)
 
 
 def _relations_of(data: Mapping[str, Sequence[Sequence[Truth]]], n: int) -> dict[str, Holds]:

@@ -197,7 +197,7 @@ def test_what_is_neither_run_nor_table_is_refused(run: Path, tmp_path: Path) -> 
     write(tmp_path / "notes.txt", "")
     write(tmp_path / "broken.parquet", "no parquet")
     for source, message in (
-        ("empty", "is no finished run"),
+        ("empty", "is not a finished run"),
         ("notes.txt", "Expected the folder of a run, or a table that ends in .csv, .tsv"),
         ("nowhere.csv", "give one that exists"),
         ("broken.parquet", "is damaged"),

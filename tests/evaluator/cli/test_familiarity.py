@@ -64,7 +64,7 @@ def test_references_are_united_and_what_is_left_out_is_said(
         summary, talk = summary_and_talk(benchmark, *references, "--out", folder / "out")
         assert summary["corpus"]["captions"] == 4
         assert summary["left_out"] == {
-            "entries": {"no JSON": 1, "a caption or phrase that is no text": 1},
+            "entries": {"no JSON": 1, "a caption or phrase that is not text": 1},
             "not_read": {".jpg": 1},
             "repeated": {".parquet": 1},
         }
@@ -72,7 +72,7 @@ def test_references_are_united_and_what_is_left_out_is_said(
             map(str, (corpus, folder, tmp_path / "counts.csv"))
         )
         assert summary["bindings"]["negative"] == {"perfect": 0.5, "close": 0.5, "none": 0}
-    assert "left out: 1 a caption or phrase that is no text, 1 no JSON." in talk
+    assert "left out: 1 a caption or phrase that is not text, 1 no JSON." in talk
     assert "Not read: 1 .jpg." in talk
     assert "has the same captions: 1 .parquet." in talk
     assert "Tables of counts: 1;" in talk

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from evaluator.descriptions.facts import answer_of_description
-from evaluator.runs.attributes import ask_attributes, read_attributes
+from evaluator.runs.answered_attributes import read_attributes
+from evaluator.runs.attributes import ask_attributes
 from evaluator.runs.described import read_described
 from evaluator.runs.integration import integration_rows
 from evaluator.runs.request import AskRequest

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.descriptions.aggregation import aggregate_measures
-from evaluator.descriptions.measures import BINDING_GAP, SHARES, ImageMeasures, measure_image
+from evaluator.descriptions.measures import BINDING_GAP, GAPS, SHARES, ImageMeasures, measure_image
 from generator.base.streams import Stream
 from generator.dataset.descriptions.description import (
     DescribedObject,
@@ -337,7 +337,7 @@ def test_rows_are_means_over_images_by_group(truths: list[ImageTruth]) -> None:
         assert row.estimate.value == pytest.approx(np.mean(shares))
         assert row.to_dict()["images"] == len(shares)
     groups = {tuple(row.labels.items()) for row in rows}
-    assert len(rows) == len(groups) * (len(SHARES) + 1)
+    assert len(rows) == len(groups) * (len(SHARES) + len(GAPS))
     splits = {row.labels["split"] for row in rows}
     assert splits == {"seen", "partial", "unseen"}
 

@@ -40,7 +40,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with many ties, scores that are no number or not there, and texts that are read as
+    """A run with many ties, scores that are not numbers or not there, and texts that are read as
     another."""
     rng = np.random.default_rng(1)
     n = Dataset.open(root).benchmark("all").candidates.num_rows

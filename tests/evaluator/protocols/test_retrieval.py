@@ -107,7 +107,7 @@ def test_the_best_three_texts_of_a_pool_are_told(
 ) -> None:
     measure(folder)
     table = pd.read_csv(folder / "tables" / "top.csv", dtype={"scene_id": str, "text_id": str})
-    assert len(table) == 3 * (len(pool.images) - 1)  # one image has a score that is no number
+    assert len(table) == 3 * (len(pool.images) - 1)  # one image has a score that is not a number
     for image, rows in table.groupby("scene_id"):
         scores = dict(zip(pool.texts, matrix[pool.images.index(str(image))], strict=True))
         best = sorted(scores, key=lambda text: (-scores[text], text in true[str(image)]))[:3]

@@ -197,9 +197,10 @@ def test_a_folder_that_holds_something_else_is_left_alone(drawn: Path, tmp_path:
     done = score_command("run", drawn, "--model", model, "--out", folder)
     assert_one_sentence(done, "is not empty and holds no run; choose another --out")
     assert_one_sentence(
-        score_command("measure", folder), "is no finished run; give a folder written by `score run`"
+        score_command("measure", folder),
+        "is not a finished run; give a folder written by `score run`",
     )
-    assert_one_sentence(score_command("report", folder), "is no finished run")
+    assert_one_sentence(score_command("report", folder), "is not a finished run")
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
     _run(drawn, model, tmp_path / "run", protocols=("binary",))
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}

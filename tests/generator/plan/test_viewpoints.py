@@ -124,7 +124,7 @@ def test_left_and_right_follow_the_camera_and_exchange_in_half_a_turn() -> None:
 def test_the_camera_stands_at_its_azimuth_and_the_lamps_stay() -> None:
     turned, plain = world(viewpoints=4, pairs=False), world(pairs=False)
     spec = plain.vocabulary.camera
-    angles = Counter()
+    angles: Counter[float | None] = Counter()
     for planned, other in list(zip(turned.planned, plain.planned, strict=True))[:20]:
         (scene,) = place_scenes(planned, turned.vocabulary, 0, 0, 320, 240)
         (unturned,) = place_scenes(other, plain.vocabulary, 0, 0, 320, 240)

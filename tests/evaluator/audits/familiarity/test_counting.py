@@ -246,8 +246,8 @@ def test_a_table_of_captions_is_no_table_of_counts(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("attr,obj_lemma,perfect_count\na,b,1\n", "close_count"),
-        (f"{HEAD}a,b,1,x\n", "is no table of counts"),
-        ("", "is no table of counts"),
+        (f"{HEAD}a,b,1,x\n", "is not a table of counts"),
+        ("", "is not a table of counts"),
         (HEAD, "t.csv has no row"),
         (f"{HEAD}a,b,1,-1\n", "negative count"),
         (f"{HEAD}a,b,1,\n", "negative count"),

@@ -80,14 +80,10 @@ def shades() -> list[bool]:
 
     noon = Sight.of(PUG, PUG.environments["city"], 0.0)
     # The sun of pug stands at (-5, -7, 8): to the left, and behind the camera at azimuth 0.
-    towards = np.array([-5, -7]) / math.hypot(5, 7)
-    near, far = 10 * towards, 60 * towards
-    opposite = -near
+    right, ahead = -5 / math.hypot(5, 7), -7 / math.hypot(5, 7)
     return [
-        noon.is_shaded_by(*near, 10.0),
-        noon.is_shaded_by(*near, 0.3),
-        noon.is_shaded_by(*far, 10.0),
-        noon.is_shaded_by(*opposite, 10.0),
+        noon.is_shaded_by(away * right, away * ahead, size)
+        for away, size in ((10, 10.0), (10, 0.3), (60, 10.0), (-10, 10.0))
     ]
 
 
