@@ -1,19 +1,21 @@
 """Captioners: training from descriptions, what is saved, and what they answer."""
 
 import json
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from evaluator.models.captioner import (
-    Captioner,
     load_captioner,
     save_captioner,
     split_pieces,
 )
-from evaluator.models.contracts import Answer, Chat, GenerationConfig
+from evaluator.models.contracts import Answer, Answerer, Chat, GenerationConfig
 from evaluator.models.registry import load_answering
+from evaluator.runs.asking import load_images
 from evaluator.runs.describe import describe_images
 from evaluator.runs.request import AskRequest
 from evaluator.training import networks
@@ -40,12 +42,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(networks.NETWORKS["captioner"], "tiny", size)
 
 
-def trained(drawn: Path, out: Path, **options: int) -> dict[str, object]:
-    recipe = Scratch(architecture="captioner", **{"batch": 24, "steps": 4, **options})
+def trained(drawn: Path, out: Path, seed: int = 0) -> dict[str, Any]:
+    recipe = Scratch(architecture="captioner", batch=24, steps=4, seed=seed)
     return train(recipe, recipe.source([drawn]), out, device="cpu")
 
 
-def described(captioner: Captioner, world: World, scenes: list[str]) -> list[Answer]:
+def described(captioner: Answerer, world: World, scenes: list[str]) -> list[Answer]:
     """The captioner's answers about some images."""
     answers: dict[str, Answer] = {}
 
@@ -54,7 +56,7 @@ def described(captioner: Captioner, world: World, scenes: list[str]) -> list[Ans
 
     chats = []
     for scene in scenes:
-        chats.append(Chat(scene, lambda scene=scene: [world.image(scene)], "Describe.", schema={}))
+        chats.append(Chat(scene, partial(load_images, world, [scene]), "Describe.", schema={}))
     captioner.answer_all(chats, GREEDY, keep=keep)
     return [answers[scene] for scene in scenes]
 
@@ -169,8 +171,8 @@ def test_other_questions_are_refused(drawn: Path, tmp_path: Path) -> None:
         "prose": ("--form", "describe", "--answer", "prose"),
     }
     for name, options in other_questions.items():
-        command = ("score", "ask", drawn, *options, *asked_model, tmp_path / name)
-        refuse("describes images as JSON and answers no other question", *command)
+        message = "describes images as JSON and answers no other question"
+        refuse(message, "score", "ask", drawn, *options, *asked_model, tmp_path / name)
     sampled = ("score", "ask", drawn, "--form", "describe", "--temperature", "0.5")
     refuse("A captioner answers at temperature 0", *sampled, *asked_model, tmp_path / "sampled")
 
