@@ -289,7 +289,9 @@ def test_a_world_without_twins_gives_no_pairs(tmp_path: Path) -> None:
     prepared = prepare(options)
     write_planned(tmp_path, prepared)
     world = Dataset.open(tmp_path).world
-    with pytest.raises(UserError, match=r"it needs scenes with a twin \(gen render --pairs\)"):
+    with pytest.raises(
+        UserError, match=r"it needs scenes with a twin \(gen render --pairs or --turns\)"
+    ):
         describe_world(
             tmp_path, world, holdout=prepared.holdout, name="none", request=TextRequest(("pairs",))
         )
