@@ -10,7 +10,12 @@ from typing import Any
 
 from generator.dataset.descriptions.description import Description
 from generator.dataset.descriptions.judging import Judgement, Verdict, judge_description
-from generator.dataset.descriptions.matching import Matches, distinct_relations, relation_verdict
+from generator.dataset.descriptions.matching import (
+    Matches,
+    distinct_relations,
+    is_complete,
+    relation_verdict,
+)
 from generator.dataset.descriptions.truth import Binding, ImageTruth
 
 
@@ -187,8 +192,7 @@ def measure_image(
         own = truth.objects[actual_index].attributes
         judged = [kind for kind in truth.vocabulary.judged_kinds if kind in own]
         n_values += len(judged)
-        verdicts = judgement.attributes[index]
-        if all(verdicts.get(kind) is Verdict.RIGHT for kind in judged):
+        if is_complete(description.objects[index], actual_index, truth):
             complete.add(index)
 
     relations: Counter[str] = Counter()

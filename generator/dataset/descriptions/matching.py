@@ -1,9 +1,9 @@
 """Matches the objects of a description to those of an image, so that most atoms agree.
 
 It is an assignment problem: at most one described object for each actual one. Agreement is compared
-in this order: categories, right values, fewest invented values, fewest exchanged values, and then
-right relations. Each count in this list is therefore the same for all best assignments, so ties
-change no measure.
+in this order: categories, right values, fewest invented values, fewest exchanged values, most
+objects whose values are all right, and then right relations. Each count in this list is therefore
+the same for all best assignments, so ties change no measure.
 
 Only objects of one category can match, so an assignment is best if it is best in each category.
 Values are decided by `scipy.optimize.linear_sum_assignment`. Relations join two matches, which
@@ -23,8 +23,9 @@ _MOST_STEPS = 20_000
 When they are spent, the best assignment so far is taken."""
 Matches = dict[int, int]
 """Actual object by described object."""
-RelationCounts = tuple[int, int, int]
-"""Right relations, and the negative numbers of invented and of reversed ones: larger is better."""
+RelationCounts = tuple[int, int, int, int]
+"""Right relations, the negative numbers of invented and of reversed ones, and right relations
+between two complete objects: larger is better."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,24 @@ def value_counts(
     return right, exchanged, invented
 
 
+def is_complete(described: DescribedObject, actual_index: int, truth: ImageTruth) -> bool:
+    """Whether a described object has all values of judged kinds of an actual one.
+
+    Args:
+        described: the described object.
+        actual_index: index of the actual object.
+        truth: the record of the image.
+
+    Returns:
+        False if a value is wrong or not stated.
+    """
+    own = truth.objects[actual_index].attributes
+    for kind in truth.vocabulary.judged_kinds:
+        if kind in own and described.attributes.get(kind) != own[kind]:
+            return False
+    return True
+
+
 def _by_category(
     description: Description, truth: ImageTruth, in_relations: set[int]
 ) -> Iterator[tuple[list[tuple[int, DescribedObject]], list[int]]]:
@@ -137,7 +156,8 @@ def _block(
         row = []
         for index in actual:
             right, exchanged, invented = value_counts(described_object, index, truth)
-            row.append(((base + right) * base - invented) * base - exchanged)
+            values = ((base + right) * base - invented) * base - exchanged
+            row.append(values * base + is_complete(described_object, index, truth))
         gains.append(row)
     rows, columns = linear_sum_assignment(np.array(gains, dtype=float), maximize=True)
     matches = {}
@@ -208,13 +228,18 @@ def count_relations(
     Returns:
         The counts, to compare matchings by.
     """
-    right = invented = reversed_ = 0
+    complete = set()
+    for index, actual_index in matches.items():
+        if is_complete(description.objects[index], actual_index, truth):
+            complete.add(index)
+    right = invented = reversed_ = between_complete = 0
     for subject, name, target in distinct_relations(description):
         verdict = relation_verdict(subject, name, target, truth, matches)
         right += verdict == "right"
         invented += verdict == "invented"
         reversed_ += verdict == "reversed"
-    return right, -invented, -reversed_
+        between_complete += verdict == "right" and {subject, target} <= complete
+    return right, -invented, -reversed_, between_complete
 
 
 def distinct_relations(description: Description) -> list[tuple[int, str, int]]:

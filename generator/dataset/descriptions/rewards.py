@@ -242,7 +242,7 @@ def _object_share(description: Description, judgement: Judgement, truth: ImageTr
 
 
 def _relation_share(description: Description, judgement: Judgement, truth: ImageTruth) -> float:
-    right, invented, reversed_ = count_relations(description, truth, judgement.matches)
+    right, invented, reversed_, _ = count_relations(description, truth, judgement.matches)
     wrong = -invented - reversed_
     # More relations than join all objects follow from others, so a full list is not needed.
     needed = min(len(truth.objects) - 1, len(truth.true_relations))

@@ -199,8 +199,9 @@ def _assignments(description: Description, truth: ImageTruth) -> list[dict[int, 
 
 
 def _key(matches: dict[int, int], description: Description, truth: ImageTruth) -> tuple[int, ...]:
-    right = exchanged = invented = 0
+    right = exchanged = invented = complete = 0
     for i, j in matches.items():
+        complete += truth.objects[j].attributes == description.objects[i].attributes
         for kind, value in description.objects[i].attributes.items():
             if truth.objects[j].attributes[kind] == value:
                 right += 1
@@ -213,6 +214,7 @@ def _key(matches: dict[int, int], description: Description, truth: ImageTruth) -
         right,
         -invented,
         -exchanged,
+        complete,
         *count_relations(description, truth, matches),
     )
 
