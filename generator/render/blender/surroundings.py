@@ -21,8 +21,6 @@ _FLAT_RING = 0.85  # radius of the flat middle of the disc, over the distance of
 _SHORE = 9.0  # least distance of the shore behind the cameras, metres: trees need land there
 # Between the cameras and tall props, metres, plus this share of the prop's height: crowns are wide.
 _CLEAR, _CROWN = 2.0, 0.5
-# The direction of a sun moves by about this much from scene to scene, radians.
-_DRIFT = 0.2
 # A higher prop would fill the lower edge of images where it is just before the camera.
 _LOW_PROP = 0.6  # metres
 PROPS_FACTOR = 4
@@ -38,7 +36,10 @@ class Sun(NamedTuple):
     ahead: float
     """The other component."""
     slope: float
-    """Its height over its distance along the ground."""
+    """The least height of the sun in any scene, over its distance along the ground."""
+    drift: float
+    """The tangent of the largest angle along the ground by which its direction in a scene differs
+    from this one; infinite if it may come from all sides."""
 
 
 class Sight(NamedTuple):
@@ -77,7 +78,8 @@ class Sight(NamedTuple):
             if lamp.type == "sun" and length > 0:
                 right = (across * y - ahead * x) / distance / length
                 towards = -(across * x + ahead * y) / distance / length
-                suns.append(Sun(right, towards, z / length))
+                slope, drift = _lowest_and_widest(length, z, lamp.jitter)
+                suns.append(Sun(right, towards, slope, drift))
         return cls(distance, camera.position[2] - camera.jitter, reach, tuple(suns))
 
     def is_shaded_by(self, right: float, ahead: float, size: float) -> bool:
@@ -91,8 +93,9 @@ class Sight(NamedTuple):
         for sun in self.suns:
             towards = right * sun.right + ahead * sun.ahead
             aside = abs(right * sun.ahead - ahead * sun.right)
-            in_line = towards > 0 and aside < self.reach + _CROWN * size + _DRIFT * towards
-            # The top of the shadow is `size / slope` behind the prop.
+            # On the other side from the sun, its shadow falls away from the objects.
+            in_line = towards > 0 and aside < self.reach + _CROWN * size + sun.drift * towards
+            # The top of the shadow is at most `size / slope` behind the prop.
             if in_line and (towards - self.reach) * sun.slope < size:
                 return True
         return False
@@ -185,6 +188,22 @@ def draw_place(
     distance = math.sqrt(stream.uniform(near * near, far * far))
     angle = stream.uniform(0, 2 * math.pi)
     return distance * math.cos(angle), distance * math.sin(angle), angle - math.pi / 2
+
+
+def _lowest_and_widest(length: float, height: float, jitter: float) -> tuple[float, float]:
+    """How low and how far to the side a sun comes in any scene; `slope` and `drift` of a `Sun`.
+
+    Args:
+        length: of its declared position from the origin, along the ground, metres.
+        height: of its declared position, metres.
+        jitter: how far each coordinate may be moved, metres.
+    """
+    # Two coordinates move it along the ground.
+    sideways = math.sqrt(2) * jitter
+    slope = max(0.0, height - jitter) / (length + sideways)
+    if sideways >= length:
+        return slope, math.inf
+    return slope, math.tan(math.asin(sideways / length))
 
 
 def _circle(radius: float) -> list[tuple[float, float]]:

@@ -1,6 +1,7 @@
 """Landscapes all around: nothing stands or rises between a camera and the objects, on any side."""
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -47,20 +48,20 @@ def places(name: str) -> list[Any]:
 
     place = PUG.environments[name]
     sight = Sight.of(PUG, place, 0.0)
-    drawn = []
+    props_at = []
     for group, props in place.props.items():
         stream = Stream("test", group)
         for _ in range(50):
             size = stream.uniform(*props.size)
-            drawn.append([size, *draw_place(props, size, sight, stream)])
-    return [[sight.distance, sight.height, sight.reach], drawn]
+            props_at.append([size, *draw_place(props, size, sight, stream)])
+    return [[sight.distance, sight.height, sight.reach], props_at]
 
 
 @pytest.mark.parametrize("name", AROUND)
 def test_no_prop_hides_an_object_from_any_side(in_blender: Any, name: str) -> None:
-    (distance, height, reach), drawn = in_blender(places, name)
+    (distance, height, reach), props_at = in_blender(places, name)
     angles = []
-    for size, right, ahead, facing in drawn:
+    for size, right, ahead, facing in props_at:
         away = math.hypot(right, ahead)
         angles.append(math.atan2(ahead, right))
         # It faces the middle: at angle 90 degrees, straight ahead, it is not turned.
@@ -72,7 +73,7 @@ def test_no_prop_hides_an_object_from_any_side(in_blender: Any, name: str) -> No
         lands = (distance - away) * height / (height - size)
         assert lands <= distance - reach + 1e-6
     quarters = np.histogram(angles, bins=4, range=(-math.pi, math.pi))[0]
-    assert quarters.min() > len(drawn) / 8
+    assert quarters.min() > len(props_at) / 8
 
 
 def shades() -> list[bool]:
@@ -89,3 +90,35 @@ def shades() -> list[bool]:
 
 def test_only_high_things_towards_the_sun_shade_the_objects(in_blender: Any) -> None:
     assert in_blender(shades) == [True, False, False, False]
+
+
+def unshading_places(name: str, yaw: float) -> list[Any]:
+    from generator.render.blender.surroundings import Sight, draw_place
+
+    place = PUG.environments[name]
+    sight = Sight.of(PUG, place, yaw)
+    props_at = []
+    for group, props in place.props.items():
+        stream = Stream("test", group)
+        for _ in range(100):
+            size = stream.uniform(*props.size)
+            right, ahead, _ = draw_place(props, size, sight, stream)
+            if not sight.is_shaded_by(right, ahead, size):
+                props_at.append([size, right, ahead])
+    return [sight.reach, props_at]
+
+
+@pytest.mark.parametrize("yaw", [0.0, 60.0, 120.0])
+def test_no_shadow_falls_on_objects_wherever_the_sun_stands(in_blender: Any, yaw: float) -> None:
+    reach, props_at = in_blender(unshading_places, "city", yaw)
+    size, right, ahead = np.array(props_at).T
+    sun = PUG.environments["city"].at_hour(PUG.lamps["sun"], yaw)
+    assert len(props_at) > 100
+    # The corners of the cube in which the position of the sun is drawn.
+    for corner in product((-sun.jitter, sun.jitter), repeat=3):
+        x, y, z = np.add(sun.position, corner)
+        length = math.hypot(x, y)
+        # From the foot of a prop, along its shadow: where it is nearest to the origin.
+        along = np.clip((right * x + ahead * y) / length, 0, size * length / z)
+        nearest = np.hypot(right - along * x / length, ahead - along * y / length)
+        assert (nearest > reach).all()
