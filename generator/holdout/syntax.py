@@ -304,7 +304,13 @@ def _parse_triple(spec: str, vocabulary: Vocabulary) -> NamedTriple:
             f"objects write "
             f'"{kind}={relation} {vocabulary.category}={",".join(ends)}".'
         )
-    _check_name(spec, relation, "relation", plannable_relations(vocabulary))
+    plannable = plannable_relations(vocabulary)
+    if relation in vocabulary.relations and relation not in plannable:
+        raise UserError(
+            f"--holdout {spec}: positions and headings decide '{relation}', not the plan, so it "
+            f"cannot be kept out of training; choose from: {', '.join(plannable) or 'none'}."
+        )
+    _check_name(spec, relation, "relation", plannable)
     if len(ends) != 2 or ends[0] == ends[1]:
         raise UserError(
             f"--holdout {spec}: expected a relation and two different objects, such as "

@@ -94,6 +94,35 @@ def place_scenes(
         UserError: the placement rules of the vocabulary leave no room.
     """
     stream = Stream("scene", seed, planned.twin_of or planned.scene_id, attempt)
+    placement = _draw_placement(planned, vocabulary, width, height, stream)
+    if placement is None:
+        raise UserError(
+            f"No room for {len(planned.objects)} objects in an image of {width}x{height}: take "
+            f"fewer --objects, a family with more room, such as clevr-many, or a --resolution "
+            f"nearer to a square; or lessen gap, clearance, min_visible or the objects' scale in "
+            f"the family '{vocabulary.name}'."
+        )
+    lamps = _draw_lamps(vocabulary, planned.environment, planned.yaw, stream)
+    scene = Scene(
+        placement.objects,
+        placement.camera,
+        lamps,
+        planned.environment,
+        planned.yaw,
+        planned.azimuth,
+    )
+    if planned.turn is not None:
+        return (scene, turned(scene, planned.turn, vocabulary))
+    if planned.exchange is None:
+        return (scene,)
+    return (scene, exchanged(scene, planned.exchange))
+
+
+def _draw_placement(
+    planned: Planned, vocabulary: Vocabulary, width: int, height: int, stream: Stream
+) -> _Placement | None:
+    """Draw placements until one is tall enough, and return the tallest; None if none keeps the
+    rules. Arguments as those of `place_scenes`."""
     # Positions found for these objects fit both scenes of a minimal pair.
     roomy = with_room(planned.objects, planned.exchange, vocabulary)
     has_free_orders = vocabulary.placement.orders == "free"
@@ -117,21 +146,7 @@ def place_scenes(
         is_tall = placement.tallest >= vocabulary.placement.tallest
         if is_tall or len(placements) == _MOST_PLACEMENTS:
             break
-    if not placements:
-        raise UserError(
-            f"No room for {len(planned.objects)} objects in an image of {width}x{height}: take "
-            f"fewer --objects, a family with more room, such as clevr-many, or a --resolution "
-            f"nearer to a square; or lessen gap, clearance, min_visible or the objects' scale in "
-            f"the family '{vocabulary.name}'."
-        )
-    _, camera, objects = max(placements, key=attrgetter("tallest"))
-    lamps = _draw_lamps(vocabulary, planned.environment, planned.yaw, stream)
-    scene = Scene(objects, camera, lamps, planned.environment, planned.yaw, planned.azimuth)
-    if planned.turn is not None:
-        return (scene, turned(scene, planned.turn, vocabulary))
-    if planned.exchange is None:
-        return (scene,)
-    return (scene, exchanged(scene, planned.exchange))
+    return max(placements, key=attrgetter("tallest"), default=None)
 
 
 def _frame_objects(

@@ -229,18 +229,7 @@ class ArrangementSampler:
             cost = counts.growth(counts.cells_of(old), counts.cells_of(candidate))
             return candidate if cost <= 0 and fits(candidate) else old
 
-        patience = PATIENCE
-        if self._holdout.value_groups and any(len(arrangement) > 2 for arrangement in scenes):
-            # A rotation plans the scenes of each turn by itself, in many small splits.
-            patience = min(PATIENCE, _PATIENCE_PER_SCENE * len(scenes))
-        # val and seen have few clusters, which seldom leave room for even names as well.
-        rounds = 2 if split in ("val", "seen") else 4
-        passes: list[tuple[str, ...]] = []
-        if counts.n_clusters <= _MOST_EVEN_CLUSTERS:
-            passes += [(), (PLACE_COUNTS,)] * rounds
-            passes += [()]
-        passes += [(CLUSTER_COUNTS,)] * 2
-        for loose in passes:
+        for loose in _loose_counts_of_passes(split, counts):
             counts.set_loose(loose)
             even_out(
                 scenes,
@@ -248,10 +237,17 @@ class ArrangementSampler:
                 stream,
                 cells_of=lambda _row, arrangement: counts.cells_of(arrangement),
                 best_choice=best_choice,
-                patience=patience,
+                patience=self._patience(scenes),
             )
             if not counts.excess() and loose != (PLACE_COUNTS,):
                 break
+
+    def _patience(self, scenes: Sequence[Arrangement]) -> int:
+        """The moves without improvement after which a pass over scenes ends."""
+        if self._holdout.value_groups and any(len(arrangement) > 2 for arrangement in scenes):
+            # A rotation plans the scenes of each turn by itself, in many small splits.
+            return min(PATIENCE, _PATIENCE_PER_SCENE * len(scenes))
+        return PATIENCE
 
     def _show_all_bindings(
         self, scenes: list[Arrangement], counts: NameCounts, needed: Set[Binding], stream: Stream
@@ -397,3 +393,15 @@ class ArrangementSampler:
             bounds=(_LEAST_CLUSTER_SHARE, None),
         )
         return bool(solution.success)
+
+
+def _loose_counts_of_passes(split: str, counts: NameCounts) -> list[tuple[str, ...]]:
+    """For each pass over the scenes of a split, the kinds of counts that may be uneven."""
+    passes: list[tuple[str, ...]] = []
+    if counts.n_clusters <= _MOST_EVEN_CLUSTERS:
+        # val and seen have few clusters, which seldom leave room for even names as well.
+        rounds = 2 if split in ("val", "seen") else 4
+        passes += [(), (PLACE_COUNTS,)] * rounds
+        passes.append(())
+    passes += [(CLUSTER_COUNTS,)] * 2
+    return passes

@@ -164,12 +164,7 @@ def even_out(
     moves_left = patience
     while choices and crowded and moves_left > 0:
         # 1. The rows that move.
-        crowded_rows = [
-            row for row, cells in enumerate(cells_of_row) if not crowded.keys().isdisjoint(cells)
-        ]
-        n_crowded = min(_CROWDED_ROWS_PER_SWEEP, len(crowded_rows))
-        moving = {crowded_rows[stream.below(len(crowded_rows))] for _ in range(n_crowded)}
-        moving |= {stream.below(len(choices)) for _ in range(_OTHER_ROWS_PER_SWEEP)}
+        moving = _draw_moving_rows(cells_of_row, crowded.keys(), stream)
 
         # 2. Their moves. Sorted first, because the order of a set is not fixed.
         for row in stream.shuffled(sorted(moving)):
@@ -185,6 +180,15 @@ def even_out(
             moves_left = patience
     for row, choice in enumerate(best_choices):
         set_choice(row, choice)
+
+
+def _draw_moving_rows(cells_of_row: Sequence[Cells], crowded: Set[int], stream: Stream) -> set[int]:
+    """Draw the rows that move in a sweep: some of those that fill a crowded cell, and others."""
+    crowded_rows = [row for row, cells in enumerate(cells_of_row) if not crowded.isdisjoint(cells)]
+    n_crowded = min(_CROWDED_ROWS_PER_SWEEP, len(crowded_rows))
+    moving = {crowded_rows[stream.below(len(crowded_rows))] for _ in range(n_crowded)}
+    moving |= {stream.below(len(cells_of_row)) for _ in range(_OTHER_ROWS_PER_SWEEP)}
+    return moving
 
 
 def choose(options: Sequence[Sequence[Cells]], counts: CellCounts, stream: Stream) -> list[int]:

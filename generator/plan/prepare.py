@@ -34,6 +34,10 @@ MOST_OBJECTS = 10
 # Scenes with the most objects that are placed as a test before a plan is written.
 _TRIAL_SCENES = 8
 
+# A degree is the smallest turn that pictures tell apart. Balancing takes time and memory with the
+# number of azimuths times that of scenes: 100,000 azimuths of 40 scenes take minutes and gigabytes.
+_MOST_VIEWPOINTS = 360
+
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
@@ -355,18 +359,24 @@ def _world_vocabulary(options: WorldOptions) -> Vocabulary:
 def _seen_from_all_sides(vocabulary: Vocabulary, options: WorldOptions) -> Vocabulary:
     """The family with only the places that can be seen from all sides that the options ask for.
 
-    Raises UserError if there are none, or if a place that `--environment` names is not among
-    them."""
+    Raises UserError if there are none, or if a place that `--environment` names is not among them;
+    also for an impossible number of viewpoints.
+    """
+    if options.viewpoints is not None and not 1 <= options.viewpoints <= _MOST_VIEWPOINTS:
+        raise UserError(
+            f"Expected --viewpoints to be a number of azimuths from 1 to {_MOST_VIEWPOINTS}, got "
+            f"{options.viewpoints}."
+        )
     seen = vocabulary.seen_from(options.viewpoints or 1, parse_turns(options.turns))
     left_out = [name for name in vocabulary.environments if name not in seen.environments]
-    given = f"--viewpoints {options.viewpoints}" if options.turns is None else "--turns"
+    option = f"--viewpoints {options.viewpoints}" if options.turns is None else "--turns"
     reason = (
         "has walls, no ground all around it, or no photograph in that direction "
         "(docs/frames.md, Places)"
     )
     if left_out and (options.environments or not seen.environments):
         raise UserError(
-            f"{given}: the place '{left_out[0]}' of the family '{vocabulary.name}' cannot be seen "
+            f"{option}: the place '{left_out[0]}' of the family '{vocabulary.name}' cannot be seen "
             f"from another side, since it {reason}; choose other places with --environment, or a "
             f"family such as clevr or pug."
         )
@@ -401,7 +411,7 @@ def parse_turns(turns: str | float | Sequence[float] | None) -> tuple[float, ...
         The turns; empty for None.
 
     Raises:
-        UserError: One is no number between 0 and 360, or is there twice.
+        UserError: One is not a number between 0 and 360, or is there twice.
 
     >>> parse_turns("90,180"), parse_turns(None)
     ((90.0, 180.0), ())
@@ -494,6 +504,18 @@ def _sides(prepared: Prepared) -> str:
     return f", seen from {viewpoints}{turns}, in the places {places}"
 
 
+def _name_of_views(prepared: Prepared) -> list[str]:
+    """The words for azimuths and turns in the name of a world."""
+    words = []
+    # With turns, one viewpoint is the default. Without, headings differ from a world without any.
+    is_default = prepared.viewpoints is None or (prepared.viewpoints == 1 and prepared.turns)
+    if not is_default:
+        words.append(f"v{prepared.viewpoints}")
+    if prepared.turns:
+        words.append("t" + "_".join(f"{turn:g}" for turn in prepared.turns))
+    return words
+
+
 def _world_name(prepared: Prepared) -> str:
     """A name made of the family and of all options that are not at their default."""
     options, vocabulary = prepared.options, prepared.vocabulary
@@ -513,8 +535,7 @@ def _world_name(prepared: Prepared) -> str:
         options.assets,
         *dict.fromkeys(options.environments),
         None if (least, most) == (2, 2) else f"n{_span(range(least, most + 1))}",
-        None if prepared.viewpoints in (None, 1) else f"v{prepared.viewpoints}",
-        None if not prepared.turns else "t" + "_".join(f"{turn:g}" for turn in prepared.turns),
+        *_name_of_views(prepared),
         design.prefix + short_name("+".join(words)),
         f"b{_span(prepared.block_seeds)}",
     ]
