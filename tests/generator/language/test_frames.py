@@ -103,6 +103,21 @@ def test_a_lion_that_faces_the_camera_has_its_left_where_the_camera_sees_right()
     assert both_truths(relate("own-left", first=1, second=0), scene) is None
 
 
+def test_a_front_is_counted_from_the_mesh_s_own_axis() -> None:
+    data = FRAMES.model_dump(mode="json", exclude_defaults=True)
+    data["objects"]["lion"] |= {"front": 90}
+    sideways = parse_vocabulary(tomli_w.dumps(data), "mine")
+    # Its mesh's +x points away from the camera, and its face is a quarter turn further to the left.
+    scene = world(("fox", 0.1, -1.5, 0), ("lion", 0, 0, 90))
+    facts = Facts(scene, sideways)
+    judged = read_scene(scene.to_json(), Terms.of(sideways.text))
+    for relation, expected in [("own-left", True), ("own-right", False), ("own-front", None)]:
+        form = relate(relation)
+        assert decide(form, facts) is expected
+        meaning = read_text(Grammar(sideways).realise(form, "that-is"), Lexicon.of(sideways.text))
+        assert judge(meaning, judged) is expected
+
+
 def test_directions_of_a_third_are_those_of_a_camera_at_its_place() -> None:
     scene = world(("fox", 1.5, 1.0, 0), ("lion", 0, 0, 0), ("elephant", 0, 3, 45))
     # The elephant stands behind the lion and looks back at it, so its left is the camera's right.

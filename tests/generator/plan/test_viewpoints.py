@@ -155,17 +155,35 @@ def test_objects_with_a_front_have_any_heading_and_others_the_one_that_shows_the
     assert min(quarters.values()) > len(toward[True]) / 8
 
 
-def test_a_photograph_stays_where_it_is() -> None:
-    prepared = world("photo", turns=180)
-    assert "landing_pad" in prepared.vocabulary.environments
+# Half a turn is the same to both sides; a quarter tells left from right.
+@pytest.mark.parametrize(("turn", "place"), [(180, "landing_pad"), (90, "garden")])
+def test_a_photograph_stays_where_it_is(turn: float, place: str) -> None:
+    prepared = world("photo", turns=turn)
+    assert place in prepared.vocabulary.environments
     assert "room" not in prepared.vocabulary.environments
     sectors = read_vocabulary("photo").environments
     for planned in [scene for scene in originals(prepared.planned) if scene.turn][:10]:
         scene, twin = place_scenes(planned, prepared.vocabulary, 0, 0, 320, 240)
-        assert twin.yaw == pytest.approx((scene.yaw - 180) % 360)
+        assert twin.yaw == pytest.approx((scene.yaw - turn) % 360)
         for view in (scene, twin):
             of_place = sectors[view.environment].sectors
-            assert any(low <= view.yaw + 360 * k <= high for low, high in of_place for k in (0, 1))
+            assert any(
+                low <= view.yaw + 360 * k <= high for low, high in of_place for k in (-1, 0, 1)
+            )
+
+
+def test_a_place_is_narrowed_to_the_directions_that_a_turn_keeps_in_its_sectors() -> None:
+    place = read_vocabulary("photo").environments["landing_pad"]
+    assert place.photo is not None
+    for sectors, turn, expected in [
+        (((0.0, 100.0),), 90.0, ((90.0, 100.0),)),
+        (((0.0, 100.0),), 270.0, ((0.0, 10.0),)),
+        (((0.0, 10.0), (170.0, 200.0)), 180.0, ((0.0, 10.0), (180.0, 190.0))),
+        (((0.0, 100.0),), 180.0, None),
+    ]:
+        photo = place.photo.model_copy(update={"sectors": sectors})
+        narrowed = place.model_copy(update={"photo": photo}).seen_after([turn])
+        assert (narrowed and narrowed.sectors) == expected
 
 
 def test_a_plan_is_read_back_as_it_was_written(tmp_path: Path) -> None:
@@ -215,11 +233,30 @@ def test_a_world_of_turn_twins_is_clean_and_can_be_made_again(tmp_path: Path) ->
             "--turns has no effect",
         ),
         ({"turns": "90", "holdout": "relation:pair=2x3"}, "holdout without relations"),
+        (
+            {"family": "pug-frames", "holdout": "own-left: lion, fox"},
+            "positions and headings decide 'own-left'",
+        ),
+        ({"viewpoints": 361}, "from 1 to 360, got 361"),
+        ({"viewpoints": 0}, "from 1 to 360, got 0"),
     ],
 )
 def test_what_cannot_be_turned_is_refused(options: dict[str, Any], expected: str) -> None:
     with pytest.raises(UserError, match=expected):
         prepare(WorldOptions(**{"holdout": "2x2", "scenes": COUNTS, **options}))
+
+
+def test_a_world_is_named_by_its_viewpoints_and_turns() -> None:
+    names = [
+        world().folder_name,
+        world(viewpoints=1).folder_name,
+        world(viewpoints=4).folder_name,
+        world(turns="90,180").folder_name,
+        world(viewpoints=4, turns="90,180").folder_name,
+    ]
+    assert len(set(names)) == len(names)
+    # One viewpoint is the default of a world with turns.
+    assert world(viewpoints=1, turns="90,180").folder_name == names[3]
 
 
 def test_turns_are_numbers_or_a_text() -> None:
