@@ -10,7 +10,7 @@ import pyarrow as pa
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.describe import print_measures, print_notes
 from evaluator.provenance.contamination import mark_of, training_said
-from evaluator.report.table import p_value
+from evaluator.report.table import p_value, population
 from evaluator.runs.answered_attributes import ROWS_FILE, is_attributes, read_attributes
 from evaluator.runs.attributes import ask_attributes
 from evaluator.runs.described import is_described, read_described
@@ -76,7 +76,7 @@ def print_attributes(results: Mapping[str, Any], full: bool = False) -> None:
         f"{answers['answered']:,} of {answers['questions']:,} questions have an answer, of which "
         f"{answers['unread']:,} name no one value."
     )
-    print_notes(n_hidden, ROWS_FILE, full)
+    print_notes(results["rows"], n_hidden, ROWS_FILE, full)
 
 
 def _described_beside(out: Path, results: Mapping[str, Any]) -> list[Path]:
@@ -123,7 +123,8 @@ def print_integration(rows: Sequence[Mapping[str, Any]], title: str) -> None:
     print_table(table)
     print_line(
         "Mean over images; composed: in the description, one by one: when asked. Only facts whose "
-        "object can be named without ambiguity (docs/descriptions.md).",
+        f"object can be named without ambiguity (docs/descriptions.md). The intervals cover "
+        f"{population(rows)}.",
         "dim",
     )
 

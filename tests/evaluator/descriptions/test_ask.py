@@ -5,7 +5,7 @@ import csv
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -400,8 +400,9 @@ def test_a_run_that_another_command_finished_meanwhile_writes_no_results(
             return "red"
 
     out = tmp_path / "run"
-    form = "describe" if ask_form is describe_images else "attributes"
-    request = AskRequest(dataset=str(related.root), model=Slow(), form=form, name="slow")
+    request = AskRequest(dataset=str(related.root), model=Slow(), name="slow", form="describe")
+    if ask_form is ask_attributes:
+        request = replace(request, form="attributes")
     with pytest.raises(UserError, match="was finished by another command meanwhile"):
         ask_form(request, out)
     assert not [path for path in out.iterdir() if not path.name.startswith(".")]
