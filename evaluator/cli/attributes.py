@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from evaluator.cli.console import new_table, print_line, print_table
-from evaluator.cli.describe import print_batch, print_measures, print_notes
+from evaluator.cli.describe import print_measures, print_notes
 from evaluator.provenance.contamination import mark_of, training_said
-from evaluator.report.table import p_value
+from evaluator.report.table import p_value, population
 from evaluator.runs.answered_attributes import ROWS_FILE, is_attributes, read_attributes
-from evaluator.runs.attributes import ask_attributes, write_attribute_batch
+from evaluator.runs.attributes import ask_attributes
 from evaluator.runs.described import is_described, read_described
 from evaluator.runs.integration import integration_rows, integration_sentence
 from evaluator.runs.request import AskRequest
@@ -26,12 +26,11 @@ def ask_for_attributes(
     request: AskRequest,
     out: Path,
     *,
-    batch: Path | None,
     answers: Sequence[Path],
     full: bool,
     as_json: bool,
 ) -> None:
-    """Ask for facts one by one and print the results, or write the questions as batch files.
+    """Ask for facts one by one and print the results.
 
     If a run of descriptions of the same model and images is beside the folder, its facts are
     compared with these.
@@ -39,7 +38,6 @@ def ask_for_attributes(
     Args:
         request: What to ask, and how.
         out: The folder of the run.
-        batch: A file to write the questions to; None to ask them.
         answers: Result files of a batch to read instead of asking.
         full: Whether to print every measure.
         as_json: Whether to print JSON.
@@ -47,10 +45,6 @@ def ask_for_attributes(
     Raises:
         UserError: The request cannot be met.
     """
-    if batch is not None:
-        paths, n = write_attribute_batch(request, out, batch)
-        print_batch(paths, n, "questions", as_json)
-        return
     results = ask_attributes(request, out, Bar(), answers)
     say(f"Answers and results are in {out}.")
     if as_json:
@@ -82,7 +76,7 @@ def print_attributes(results: Mapping[str, Any], full: bool = False) -> None:
         f"{answers['answered']:,} of {answers['questions']:,} questions have an answer, of which "
         f"{answers['unread']:,} name no one value."
     )
-    print_notes(n_hidden, ROWS_FILE, full)
+    print_notes(results["rows"], n_hidden, ROWS_FILE, full)
 
 
 def _described_beside(out: Path, results: Mapping[str, Any]) -> list[Path]:
@@ -129,7 +123,8 @@ def print_integration(rows: Sequence[Mapping[str, Any]], title: str) -> None:
     print_table(table)
     print_line(
         "Mean over images; composed: in the description, one by one: when asked. Only facts whose "
-        "object can be named without ambiguity (docs/descriptions.md).",
+        f"object can be named without ambiguity (docs/descriptions.md). The intervals cover "
+        f"{population(rows)}.",
         "dim",
     )
 

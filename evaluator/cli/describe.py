@@ -9,14 +9,15 @@ import pyarrow as pa
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.descriptions.measures import GAPS
 from evaluator.provenance.contamination import mark_of, training_said
-from evaluator.report.descriptions.measures import MAIN_MEASURES, describe_answers, describe_reader
-from evaluator.report.table import p_value
-from evaluator.runs.answered_attributes import is_attributes, read_attributes
-from evaluator.runs.describe import (
-    describe_images,
-    measure_descriptions,
-    write_description_batch,
+from evaluator.report.descriptions.measures import (
+    MAIN_MEASURES,
+    describe_answers,
+    describe_reader,
+    intervals_note,
 )
+from evaluator.report.table import p_value, population
+from evaluator.runs.answered_attributes import is_attributes, read_attributes
+from evaluator.runs.describe import describe_images, measure_descriptions
 from evaluator.runs.described import ROWS_FILE, is_described, read_described
 from evaluator.runs.described_pairs import SIGNIFICANT, compare_described
 from evaluator.runs.request import AskRequest
@@ -25,38 +26,19 @@ from generator.base.errors import UserError
 from generator.base.tables import write_csv
 
 
-def print_batch(paths: Sequence[Path], n: int, noun: str, as_json: bool) -> None:
-    """Print which batch files hold the unanswered questions of a run.
-
-    Args:
-        paths: The files; none if all questions have answers.
-        n: The number of questions.
-        noun: What the questions are called, in the plural.
-        as_json: Whether to print JSON.
-    """
-    names = " ".join(map(str, paths))
-    say(
-        f"{n:,} {noun} are in {names or 'no file: all have answers'}. Next: the batch, then "
-        f"--from its results."
-    )
-    result({"batch": [str(path) for path in paths], "questions": n}, as_json, names)
-
-
 def ask_for_descriptions(
     request: AskRequest,
     out: Path,
     *,
-    batch: Path | None,
     answers: Sequence[Path],
     full: bool,
     as_json: bool,
 ) -> None:
-    """Ask for descriptions and print the results, or write the questions as batch files.
+    """Ask for descriptions and print the results.
 
     Args:
         request: What to ask, and how.
         out: The folder of the run.
-        batch: A file to write the questions to; None to ask them.
         answers: Result files of a batch to read instead of asking.
         full: Whether to print every measure.
         as_json: Whether to print JSON.
@@ -64,10 +46,6 @@ def ask_for_descriptions(
     Raises:
         UserError: The request cannot be met.
     """
-    if batch is not None:
-        paths, n = write_description_batch(request, out, batch)
-        print_batch(paths, n, "images", as_json)
-        return
     results = describe_images(request, out, Bar(), answers)
     say(f"Descriptions and results are in {out}. Next: score report {out}")
     if as_json:
@@ -98,7 +76,7 @@ def print_descriptions(results: Mapping[str, Any], full: bool = False) -> None:
     reader = describe_reader(results)
     if reader:
         print_line(reader)
-    print_notes(n_hidden, ROWS_FILE, full)
+    print_notes(results["rows"], n_hidden, ROWS_FILE, full)
 
 
 def print_measures(rows: Sequence[Mapping[str, Any]], full: bool) -> int:
@@ -133,17 +111,20 @@ def print_measures(rows: Sequence[Mapping[str, Any]], full: bool) -> int:
     return n_hidden
 
 
-def print_notes(n_hidden: int, file: str, full: bool) -> None:
+def print_notes(rows: Sequence[Mapping[str, Any]], n_hidden: int, file: str, full: bool) -> None:
     """Print what the numbers are, and where the others are.
 
     Args:
+        rows: The rows of results.
         n_hidden: Rows that were not printed.
         file: The file that has all rows.
         full: Whether every measure was printed.
     """
+    by_split = [row for row in rows if row["objects"] is row["interference"] is row["load"] is None]
     print_line(
-        "Mean over images, in percent; the difference is in points. blind: describes another image "
-        "of the split. unbound: deals the image's own values at random (docs/descriptions.md).",
+        f"Mean over images, in percent; the difference is in points. {intervals_note(by_split)} "
+        "blind: describes another image of the split. unbound: deals the image's own values at "
+        "random (docs/descriptions.md).",
         "dim",
     )
     if n_hidden:
@@ -272,7 +253,8 @@ def compare_descriptions(
     print_table(table)
     print_line(
         "Mean over the images that both models described, in percent; differences in points, first "
-        "− second. q: p after Benjamini and Hochberg over pairs of models, * q ≤ 0.05.",
+        f"− second. The intervals cover {population(rows)} (docs/statistics.md). q: p after "
+        "Benjamini and Hochberg over pairs of models, * q ≤ 0.05.",
         "dim",
     )
     if n_hidden:

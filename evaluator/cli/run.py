@@ -32,6 +32,7 @@ from generator.base.commands import (
     Command,
     DatasetFolder,
     Number,
+    result,
     say,
     say_if_slow,
 )
@@ -360,7 +361,6 @@ def ask(
     from evaluator.cli.results_table import print_results
     from evaluator.report.files import write_latex
     from evaluator.runs.ask import ask as ask_model
-    from evaluator.runs.ask import write_question_batch
     from evaluator.runs.dataset import Dataset
     from evaluator.runs.folder import folder_name
     from evaluator.runs.measure import write_items
@@ -370,19 +370,18 @@ def ask(
     name = folder_name(f"{model}-{_form_name(options)}{suffix}")
     out = options.pop("out") or _default_parent(opened) / name
     request = AskRequest(dataset=opened, model=model, **options)
-    if request.form in (DESCRIBE, ATTRIBUTES):
-        if jsonl:
-            raise UserError(
-                f"--jsonl is not for --form {request.form}, which always writes JSON lines."
-            )
-        ask_form = _form_command(request.form)
-        ask_form(request, out, batch=batch, answers=answers, full=full, as_json=as_json)
-        return
+    has_own_results = request.form in (DESCRIBE, ATTRIBUTES)
+    if has_own_results and jsonl:
+        raise UserError(
+            f"--jsonl is not for --form {request.form}, which always writes JSON lines."
+        )
     if batch is not None:
-        paths, n = write_question_batch(request, out, batch)
-        from evaluator.cli.describe import print_batch
-
-        print_batch(paths, n, "questions", as_json)
+        paths, n = _batch_writer(request.form)(request, out, batch)
+        _print_batch(paths, n, as_json)
+        return
+    if has_own_results:
+        ask_form = _form_command(request.form)
+        ask_form(request, out, answers=answers, full=full, as_json=as_json)
         return
     results = ask_model(request, out, Bar(), answers)
     write_latex(results, out)
@@ -390,6 +389,26 @@ def ask(
         write_items(out)
     say(f"Answers and results are in {out}. Next: score report {out}")
     print_results([results], full, as_json)
+
+
+def _batch_writer(form: str) -> Callable[[AskRequest, Path, Path], tuple[list[Path], int]]:
+    """What writes the questions of a form as batch files."""
+    from evaluator.runs.ask import write_question_batch
+    from evaluator.runs.attributes import write_attribute_batch
+    from evaluator.runs.describe import write_description_batch
+
+    writers = {DESCRIBE: write_description_batch, ATTRIBUTES: write_attribute_batch}
+    return writers.get(form, write_question_batch)
+
+
+def _print_batch(paths: Sequence[Path], n: int, as_json: bool) -> None:
+    """Print which batch files hold the unanswered questions of a run; none if all have answers."""
+    names = " ".join(map(str, paths))
+    say(
+        f"{n:,} questions are in {names or 'no file: all have answers'}. Next: the batch, then "
+        f"--from its results."
+    )
+    result({"batch": [str(path) for path in paths], "questions": n}, as_json, names)
 
 
 def _form_command(form: str) -> Callable[..., None]:

@@ -22,10 +22,10 @@ UNREAD = "unread"
 """The verdict on an answer, or a description, that names no one value."""
 FACT_SHARES: Shares = MappingProxyType(
     {
-        "values right": (lambda image: image.right, lambda image: image.asked),
-        "values exchanged": (lambda image: image.exchanged, lambda image: image.asked),
-        "values invented": (lambda image: image.invented, lambda image: image.asked),
-        "values unread": (lambda image: image.unread, lambda image: image.asked),
+        "values right": (lambda image: image.right, lambda image: image.questions),
+        "values exchanged": (lambda image: image.exchanged, lambda image: image.questions),
+        "values invented": (lambda image: image.invented, lambda image: image.questions),
+        "values unread": (lambda image: image.unread, lambda image: image.questions),
         "recall of held-out bindings": (
             lambda image: image.held_out_right,
             lambda image: image.held_out,
@@ -40,8 +40,8 @@ FACT_SHARES: Shares = MappingProxyType(
 class FactCounts:
     """The counts of the facts of one image."""
 
-    asked: int
-    """Facts that are asked."""
+    questions: int
+    """Number of facts that are asked."""
     right: int
     """Answers with the right value."""
     exchanged: int
@@ -131,7 +131,7 @@ def count_facts(
             of_bindings[held_out] += 1
             right_bindings[held_out] += verdict == Verdict.RIGHT
     return FactCounts(
-        asked=len(questions),
+        questions=len(questions),
         right=counts[Verdict.RIGHT],
         exchanged=counts[Verdict.EXCHANGED],
         invented=counts[Verdict.INVENTED],

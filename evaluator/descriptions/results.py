@@ -22,7 +22,7 @@ from evaluator.descriptions.measures import (
     ImageMeasures,
     Shares,
 )
-from evaluator.statistics.intervals import LEVEL
+from evaluator.statistics.intervals import LEVEL, claim_of
 from generator.dataset.descriptions.truth import ImageTruth
 
 GROUPINGS = (("split",), ("split", "objects"), ("split", "interference"), ("split", "load"))
@@ -147,7 +147,7 @@ def _recall_sentence(
     if math.isfinite(row.estimate.low):
         points += (
             f", {100 * level:g}% interval {100 * row.estimate.low:+.1f} to "
-            f"{100 * row.estimate.high:+.1f}"
+            f"{100 * row.estimate.high:+.1f} about {claim_of(row.estimate.speaks_of)}"
         )
     return (
         f"In {_images(len(both))} with both, the model names {_mean(of_held_out, both)} of the "

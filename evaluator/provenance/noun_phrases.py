@@ -206,6 +206,7 @@ class SpacyPhrases:
             self._pipeline: Any = spacy.load(model, exclude=_UNUSED)
             doc = self._pipeline("a red car")
             list(doc.noun_chunks)
+        # spaCy raises NotImplementedError for a language in which it has no noun chunks.
         except (OSError, ValueError, ImportError, NotImplementedError) as error:
             reason = str(error).splitlines()[0].rstrip(".")
             raise UserError(

@@ -14,6 +14,7 @@ from evaluator.protocols.records import LABELS, Results
 from evaluator.provenance.contamination import CONTAMINATED, UNKNOWN, mark_of
 from evaluator.report.overview import MetricLine, main_lines
 from evaluator.report.table import confidence, interval, number
+from evaluator.statistics.intervals import claim_of
 
 Row = Mapping[str, Any]
 """A row of results (evaluator.protocols.records.Row)."""
@@ -535,12 +536,9 @@ def _with_interval(row: Row, entry: Results) -> str:
 
 
 def _bracketed(row: Row, entry: Results) -> str:
-    """The interval of a row, with its level and claim; "" if it has none.
-
-    The claim is the part of `speaks_of` before its details, such as "this vocabulary".
-    """
+    """The interval of a row, with its level and claim; "" if it has none."""
     if row["low"] is None:
         return ""
     ends = interval(row).replace(", ", ",\N{NO-BREAK SPACE}")
-    claim = row["speaks_of"].split(";")[0].split(" (")[0]
+    claim = claim_of(row["speaks_of"])
     return f"{ends} ({', '.join(filter(None, [confidence(entry), claim]))})"

@@ -1,24 +1,19 @@
 """Reads a finished run of attributes (evaluator/runs/attributes.py asks them), without its dataset
 or model."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
+from evaluator.runs.answered_run import AnsweredRun, Line, RunFiles
 from evaluator.runs.folder import ATTRIBUTES_FILE
 from generator.base.errors import UserError
-from generator.base.files import check_shape, parse_json, read_json, read_text
-from generator.base.paths import check_own_files, split_name
 
 ROWS_FILE = "attributes.csv"
 """The rows of the results."""
 FACTS_FILE = "attributes.jsonl"
 """A line for each fact: its question, the whole answer, the value that was read, its verdict."""
-_MOST_BYTES = 4 << 30
-"""Most bytes of attributes.jsonl."""
 
 
 class AttributesRecord(TypedDict):
@@ -42,6 +37,8 @@ class AttributesRecord(TypedDict):
     """Status of the benchmark's certificate, in words."""
     training: dict[str, Any]
     """What the training of the model showed (evaluator.provenance.contamination)."""
+    info: dict[str, Any]
+    """The loaded model, for readers."""
     rows: list[dict[str, Any]]
     """The rows of the results (evaluator.descriptions.results.rows_with_floors)."""
 
@@ -67,60 +64,25 @@ class FactLine(TypedDict):
     """right, exchanged, invented or unread; None if the request failed."""
 
 
-@dataclass(frozen=True)
-class AttributesRun:
-    """A finished run of attributes."""
-
-    folder: Path
-    """Its folder."""
-    name: str
-    """The name of its model: that of NAME=RUN, else the record's."""
-    record: Mapping[str, Any]
-    """The contents of attributes.json (AttributesRecord)."""
-    lines: Sequence[Mapping[str, Any]]
-    """The facts with their answers (FactLine)."""
+def _check_features(line: Line, path: Path) -> None:
+    """Raise UserError if a question names an object by something else than pairs."""
+    if any(len(feature) != 2 for feature in line["features"]):
+        raise UserError(
+            f"{path} is damaged: a question about the image '{line['scene_id']}' names its object "
+            f"by something else than a kind and a value; ask the model again."
+        )
 
 
-def is_attributes(source: str) -> bool:
-    """Whether a source is the folder of a finished run of attributes.
-
-    Args:
-        source: FOLDER or NAME=FOLDER.
-
-    Returns:
-        False for other folders, and for a file.
-    """
-    return (split_name(source)[1] / ATTRIBUTES_FILE).is_file()
-
-
-def read_attributes(source: str) -> AttributesRun:
-    """Read a run of attributes, which may come from someone else.
-
-    Args:
-        source: FOLDER or NAME=FOLDER, where NAME replaces the model's name.
-
-    Returns:
-        The run.
-
-    Raises:
-        UserError: A file is missing or damaged.
-    """
-    name, folder = split_name(source)
-    check_own_files(folder)
-    path = folder / FACTS_FILE
-    if not path.exists():
-        raise UserError(f"{folder} lacks {FACTS_FILE}; restore it, or ask the model again.")
-    record = read_json(folder / ATTRIBUTES_FILE, AttributesRecord)
-    lines = []
-    for number, text in enumerate(read_text(path, _MOST_BYTES).rstrip("\n").split("\n"), 1):
-        try:
-            line = parse_json(text, path)
-        except ValueError as error:
-            raise UserError(
-                f"{path} is damaged in line {number} ({error}); restore it, or ask the model again."
-            ) from None
-        check_shape(line, FactLine, path)
-        if any(len(feature) != 2 for feature in line["features"]):
-            raise UserError(f"{path} is damaged in line {number}; ask the model again.")
-        lines.append(line)
-    return AttributesRun(folder, name or str(record["model"]), record, lines)
+_FILES = RunFiles(
+    record=ATTRIBUTES_FILE,
+    record_type=AttributesRecord,
+    lines=FACTS_FILE,
+    line_type=FactLine,
+    check_line=_check_features,
+)
+AttributesRun = AnsweredRun
+"""A finished run of attributes; its record is an AttributesRecord, its lines are FactLine."""
+is_attributes = _FILES.are_in
+"""Whether FOLDER or NAME=FOLDER is a finished run of attributes."""
+read_attributes = _FILES.read
+"""Reads FOLDER or NAME=FOLDER; raises UserError if a file is missing or damaged."""

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evaluator.benchmarks.tables import rows_of
-from evaluator.models.contracts import FAILED, Answer, Chat
+from evaluator.models.contracts import Chat
 from evaluator.protocols.records import Results
 from evaluator.runs.asking import (
     AskedModel,
-    check_answered,
+    ask_questions,
     check_asking,
-    collect_answers,
     load_images,
     name_of_question,
     open_answerer,
@@ -24,7 +23,7 @@ from evaluator.runs.asking import (
 from evaluator.runs.lock import locked_run
 from evaluator.runs.measure import measure_locked
 from evaluator.runs.request import DESCRIBE_OPTIONS, AskOptions, AskRequest
-from evaluator.runs.run import announce, check_training, finish_run, log_counts, prepare_run
+from evaluator.runs.run import finish_run, log_counts, prepare_run
 from evaluator.scoring.words.answers import describe_answers
 from evaluator.scoring.words.files import write_answers
 from evaluator.scoring.words.prompt import Prompt, read_prompt
@@ -92,37 +91,32 @@ def _ask(
     prepared, model = setup.asked_model.prepared, setup.asked_model.model
     samples, not_asked = _make_questions(request, setup)
     rows = Candidates(prepared.benchmark)
-    scenes = {rows.scene[sample.question.options[0]] for sample in samples}
-    training = check_training(model, prepared, images=sorted(scenes), request=request)
-
-    answer_of_name = collect_answers(
+    answered = ask_questions(
         request,
         setup.asked_model,
-        chats={sample.chat.name: sample.chat for sample in samples},
+        [sample.chat for sample in samples],
+        scenes=[rows.scene[sample.question.options[0]] for sample in samples],
+        not_asked=not_asked,
         batch_files=batch_files,
         out=out,
         progress=progress,
-        announce_cost=partial(announce, model.info, training=training, not_asked=not_asked),
     )
-    no_answer = Answer("", f"{FAILED}it has no answer")
-    answers = [answer_of_name.get(sample.chat.name, no_answer) for sample in samples]
-    answered = []
-    for sample, answer in zip(samples, answers, strict=True):
-        answered.append(
+    read_answers = []
+    for sample, answer in zip(samples, answered.answers, strict=True):
+        read_answers.append(
             read_answer(
                 sample.question, answer, sample=sample.sample, rows=rows, prompt=setup.prompt
             )
         )
-    check_answered(answers)
-    write_answers(out, answered)
+    write_answers(out, read_answers)
 
     info = dict(model.info)
-    served = sorted({answer.served for answer in answers} - {""})
+    served = sorted({answer.served for answer in answered.answers} - {""})
     if served:
         info["served"] = ", ".join(served)
     record = {
         "protocols": [name for name in prepared.protocols if name not in not_asked],
-        "training": training,
+        "training": answered.training,
         "info": info,
         "indistinct_texts": {},
         "channels": [request.form],
@@ -168,7 +162,7 @@ def write_question_batch(request: AskRequest, out: Path, path: Path) -> tuple[li
     """
     setup = _set_up(request, out)
     samples, _ = _make_questions(request, setup)
-    chats = {sample.chat.name: sample.chat for sample in samples}
+    chats = [sample.chat for sample in samples]
     return write_open_chats(request, setup.asked_model, chats, path)
 
 

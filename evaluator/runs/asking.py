@@ -6,8 +6,9 @@ import json
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from evaluator.models.registry import load_answering
 from evaluator.models.user_objects import adapt_answering
 from evaluator.runs.batch import read_batch, write_batch
 from evaluator.runs.request import AskRequest
-from evaluator.runs.run import CACHE, PreparedRun, start_run
+from evaluator.runs.run import CACHE, PreparedRun, announce, check_training, start_run
 from evaluator.scoring.store import Process
 from evaluator.scoring.words.files import AnswerStore
 from generator.base.errors import UserError
@@ -129,59 +130,118 @@ def _adapt_object(model: Any, name: str) -> Answerer:
     return adapted
 
 
+@dataclass(frozen=True)
+class Answered:
+    """What a run was answered."""
+
+    answers: list[Answer]
+    """The answers, in the order of the questions."""
+    training: dict[str, Any]
+    """What is known of the model's training (evaluator.provenance.contamination)."""
+
+
+def ask_questions(
+    request: AskRequest,
+    asked_model: AskedModel,
+    chats: Sequence[Chat],
+    *,
+    scenes: Iterable[str],
+    not_asked: Mapping[str, str],
+    batch_files: Sequence[Path],
+    out: Path,
+    progress: Progress,
+) -> Answered:
+    """Check the training of a model, say what is asked and what it costs, and get the answers.
+
+    Args:
+        request: What to ask, and how.
+        asked_model: The model.
+        chats: The questions; equal ones are asked once.
+        scenes: The scenes whose images are shown.
+        not_asked: By protocol, why it is not asked.
+        batch_files: Batch files to read instead of asking.
+        out: The folder of the run.
+        progress: Shows how many questions have answers.
+
+    Returns:
+        The answers.
+
+    Raises:
+        UserError: The model was trained on the images, or as `collect_answers`.
+    """
+    prepared, model = asked_model.prepared, asked_model.model
+    training = check_training(model, prepared, images=sorted(set(scenes)), request=request)
+    answers = collect_answers(
+        request,
+        asked_model,
+        chats,
+        batch_files=batch_files,
+        out=out,
+        progress=progress,
+        announce_cost=partial(announce, model.info, training=training, not_asked=not_asked),
+    )
+    return Answered(answers, training)
+
+
 def collect_answers(
     request: AskRequest,
     asked_model: AskedModel,
+    chats: Sequence[Chat],
     *,
-    chats: Mapping[str, Chat],
     batch_files: Sequence[Path],
     out: Path,
     progress: Progress,
     announce_cost: Callable[[str], None],
-) -> dict[str, Answer]:
+) -> list[Answer]:
     """Get the answers: those of earlier runs, and of batch files if there are any, else of the
-    model.
+    model. Log how many questions have none.
 
     Args:
         request: Has the budget, and how answers are generated.
         asked_model: The model.
-        chats: The questions by name.
+        chats: The questions; equal ones are asked once.
         batch_files: Batch files to read instead of asking.
         out: The folder of the run.
         progress: Shows how many questions have answers.
         announce_cost: Called with a sentence on the cost before anything is sent.
 
     Returns:
-        The answers by name of the question. Questions whose batch failed have none.
+        The answers, in the order of the questions. A question whose batch failed has an answer
+        that says so.
 
     Raises:
-        UserError: The budget runs out, the model stops answering, or the batch answers none.
+        UserError: The budget runs out, the model stops answering, the batch answers none, or no
+            question has an answer.
     """
+    chat_of_name = {chat.name: chat for chat in chats}
     with AnswerStore(asked_model.model.key, asked_model.cache) as store:
         if batch_files:
-            _store_batch(batch_files, chats, store)
-        known = store.get(chats)
+            _store_batch(batch_files, chat_of_name, store)
+        known = store.get(chat_of_name)
         open_chats = []
         if not batch_files:
-            open_chats = [chat for name, chat in chats.items() if name not in known]
+            open_chats = [chat for name, chat in chat_of_name.items() if name not in known]
         cost = _describe_cost(open_chats, known=len(known), most_tokens=request.max_tokens)
         announce_cost(f"{cost} Dataset certificate: {asked_model.prepared.certificate}.")
         start_run(asked_model.prepared, out)
         asker = _BudgetedAsker(request, store, known=known, first_chats=open_chats[:1])
-        with progress.track("questions", len(chats), len(known)) as advance:
+        with progress.track("questions", len(chat_of_name), len(known)) as advance:
             asker.ask(asked_model.model, open_chats, advance)
-    return asker.answers
+    no_answer = Answer("", f"{FAILED}it has no answer")
+    answers = [asker.answers.get(chat.name, no_answer) for chat in chats]
+    _check_answered(answers)
+    return answers
 
 
 def write_open_chats(
-    request: AskRequest, asked_model: AskedModel, chats: Mapping[str, Chat], path: Path
+    request: AskRequest, asked_model: AskedModel, chats: Sequence[Chat], path: Path
 ) -> tuple[list[Path], int]:
     """Write the questions without an answer as batch files.
 
     Args:
         request: How answers are generated.
         asked_model: The model.
-        chats: The questions by name.
+        chats: The questions; equal ones are written once.
         path: The first file.
 
     Returns:
@@ -195,35 +255,27 @@ def write_open_chats(
         raise UserError(
             f"Batch files are for models of api:; leave --to out to ask {request.model_name}."
         )
+    chat_of_name = {chat.name: chat for chat in chats}
     with AnswerStore(model.key, asked_model.cache) as store:
-        known = store.get(chats)
-    open_chats = [chat for name, chat in chats.items() if name not in known]
+        known = store.get(chat_of_name)
+    open_chats = [chat for name, chat in chat_of_name.items() if name not in known]
     generation = GenerationConfig(request.max_tokens, request.temperature)
     paths = write_batch(path, open_chats, make_body=lambda chat: model.request(chat, generation))
     return paths, len(open_chats)
 
 
-def check_answered(answers: Sequence[Answer]) -> None:
-    """Log how many questions have no answer.
-
-    Args:
-        answers: The answers to all questions.
-
-    Raises:
-        UserError: None has an answer.
-    """
+def _check_answered(answers: Sequence[Answer]) -> None:
+    """Log how many questions have no answer. Raises UserError if none has one."""
     failures = [answer.finish for answer in answers if answer.finish.startswith(FAILED)]
     if failures and len(failures) == len(answers):
         raise UserError(
             f"None of the {len(answers):,} questions has an answer ({failures[0]}); mend that, "
-            f"then run the same command "
-            "again."
+            f"then run the same command again."
         )
     if failures:
         logger.info(
             f"{len(failures):,} of {len(answers):,} questions have no answer ({failures[0]}); "
-            f"their items are unscored, "
-            "and the same command with another --out asks them again."
+            f"their items are unscored, and the same command with another --out asks them again."
         )
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 from evaluator.descriptions.facts import (
@@ -27,15 +26,14 @@ from evaluator.protocols.items import split_rank
 from evaluator.runs.answered_attributes import FACTS_FILE, ROWS_FILE
 from evaluator.runs.asking import (
     AskedModel,
-    check_answered,
+    ask_questions,
     check_asking,
-    collect_answers,
     load_images,
     name_of_question,
     open_answerer,
     write_open_chats,
 )
-from evaluator.runs.folder import ATTRIBUTES_FILE, IDENTITY_FILE
+from evaluator.runs.folder import ATTRIBUTES_FILE
 from evaluator.runs.images import (
     CAPTION_OPTIONS,
     prepare_images,
@@ -45,7 +43,7 @@ from evaluator.runs.images import (
 )
 from evaluator.runs.lock import locked_run
 from evaluator.runs.request import ATTRIBUTES, AskRequest
-from evaluator.runs.run import announce, check_training, log_counts, record_conditions
+from evaluator.runs.run import check_unfinished, end_run, log_counts, record_conditions
 from generator.base.clusters import OF
 from generator.base.errors import UserError
 from generator.base.files import (
@@ -126,7 +124,7 @@ def write_attribute_batch(request: AskRequest, out: Path, path: Path) -> tuple[l
         UserError: As `ask_attributes`; and for a model without an API endpoint.
     """
     setup = _set_up(request, out)
-    chats = {fact.chat.name: fact.chat for fact in setup.facts}
+    chats = [fact.chat for fact in setup.facts]
     return write_open_chats(request, setup.asked_model, chats, path)
 
 
@@ -135,22 +133,19 @@ def _ask_attributes(
 ) -> dict[str, Any]:
     setup = _set_up(request, out)
     prepared, model = setup.asked_model.prepared, setup.asked_model.model
-    scenes = sorted(truth.scene_id for truth in setup.truths)
-    training = check_training(model, prepared, images=scenes, request=request)
-    answer_of_name = collect_answers(
+    answered = ask_questions(
         request,
         setup.asked_model,
-        chats={fact.chat.name: fact.chat for fact in setup.facts},
+        [fact.chat for fact in setup.facts],
+        scenes=[truth.scene_id for truth in setup.truths],
+        not_asked={},
         batch_files=batch_files,
         out=out,
         progress=progress,
-        announce_cost=partial(announce, model.info, training=training, not_asked={}),
     )
-    no_answer = Answer("", f"{FAILED}it has no answer")
-    answers = [answer_of_name.get(fact.chat.name, no_answer) for fact in setup.facts]
-    check_answered(answers)
-
-    lines = [_fact_line(fact, answer) for fact, answer in zip(setup.facts, answers, strict=True)]
+    lines = []
+    for fact, answer in zip(setup.facts, answered.answers, strict=True):
+        lines.append(_fact_line(fact, answer))
     record = {
         **record_conditions(prepared),
         "form": ATTRIBUTES,
@@ -160,19 +155,17 @@ def _ask_attributes(
             "max_tokens": request.max_tokens,
         },
         "category_word": setup.truths[0].vocabulary.category,
-        "training": training,
+        "training": answered.training,
         "info": model.info,
         "counts": log_counts(model),
         "answers": _count_answers(lines),
         "rows": _result_rows(lines, setup, prepared.level),
     }
+    check_unfinished(prepared, out)
     write_text(out / FACTS_FILE, "\n".join(map(json.dumps, lines)) + "\n")
     write_text(out / ROWS_FILE, rows_as_csv(record["rows"]))
     write_json(out / ATTRIBUTES_FILE, record)
-    # Until here, a command that is started again resumes the run.
-    (out / IDENTITY_FILE).unlink(missing_ok=True)
-    if setup.asked_model.cache is not None:
-        rmtree(setup.asked_model.cache, ignore_errors=True)
+    end_run(out, setup.asked_model.cache)
     return record
 
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 from evaluator.descriptions.judged_answer import JudgedAnswer, judge_answer
@@ -20,9 +19,8 @@ from evaluator.models.contracts import FAILED, Answer, Chat
 from evaluator.protocols.items import split_rank
 from evaluator.runs.asking import (
     AskedModel,
-    check_answered,
+    ask_questions,
     check_asking,
-    collect_answers,
     load_images,
     name_of_question,
     open_answerer,
@@ -39,7 +37,6 @@ from evaluator.runs.described import (
     truths_of_lines,
 )
 from evaluator.runs.described_reader import ask_reader, check_reader, open_reader, reader_results
-from evaluator.runs.folder import IDENTITY_FILE
 from evaluator.runs.images import (
     CAPTION_OPTIONS,
     prepare_images,
@@ -50,12 +47,7 @@ from evaluator.runs.images import (
 from evaluator.runs.lock import locked_run
 from evaluator.runs.request import DESCRIBE, AskRequest
 from evaluator.runs.rules import check_level
-from evaluator.runs.run import (
-    announce,
-    check_training,
-    log_counts,
-    record_conditions,
-)
+from evaluator.runs.run import check_unfinished, end_run, log_counts, record_conditions
 from generator.base.clusters import OF
 from generator.base.errors import UserError
 from generator.base.files import write_json, write_text
@@ -120,8 +112,7 @@ def write_description_batch(request: AskRequest, out: Path, path: Path) -> tuple
         UserError: As `describe_images`; and for a model without an API endpoint.
     """
     setup = _set_up(request, out)
-    chats = {chat.name: chat for chat in setup.chats}
-    return write_open_chats(request, setup.asked_model, chats, path)
+    return write_open_chats(request, setup.asked_model, setup.chats, path)
 
 
 def _describe_images(
@@ -129,20 +120,17 @@ def _describe_images(
 ) -> dict[str, Any]:
     setup = _set_up(request, out)
     prepared, model = setup.asked_model.prepared, setup.asked_model.model
-    scenes = sorted(truth.scene_id for truth in setup.truths)
-    training = check_training(model, prepared, images=scenes, request=request)
-    answer_of_name = collect_answers(
+    answered = ask_questions(
         request,
         setup.asked_model,
-        chats={chat.name: chat for chat in setup.chats},
+        setup.chats,
+        scenes=[truth.scene_id for truth in setup.truths],
+        not_asked={},
         batch_files=batch_files,
         out=out,
         progress=progress,
-        announce_cost=partial(announce, model.info, training=training, not_asked={}),
     )
-    no_answer = Answer("", f"{FAILED}it has no answer")
-    answers = [answer_of_name.get(chat.name, no_answer) for chat in setup.chats]
-    check_answered(answers)
+    answers = answered.answers
 
     texts = answers
     read_answers = None
@@ -161,7 +149,7 @@ def _describe_images(
             "temperature": request.temperature,
             "max_tokens": request.max_tokens,
         },
-        "training": training,
+        "training": answered.training,
         "info": model.info,
         "counts": log_counts(model),
         "answers": _count_answers(answers, judged),
@@ -179,11 +167,9 @@ def _describe_images(
                 level=prepared.level,
             ),
         }
+    check_unfinished(prepared, out)
     _write_files(out, record, answers, judged, setup.truths, read_answers)
-    # Until here, a command that is started again resumes the run.
-    (out / IDENTITY_FILE).unlink(missing_ok=True)
-    if setup.asked_model.cache is not None:
-        rmtree(setup.asked_model.cache, ignore_errors=True)
+    end_run(out, setup.asked_model.cache)
     return record
 
 

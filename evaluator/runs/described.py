@@ -2,7 +2,7 @@
 someone else."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,10 @@ from typing_extensions import TypedDict  # pydantic needs this one before Python
 
 from evaluator.descriptions.measures import ImageMeasures
 from evaluator.models.contracts import FAILED, Answer
-from evaluator.provenance.contamination import marked_today
+from evaluator.runs.answered_run import AnsweredRun, Line, RunFiles
 from evaluator.runs.folder import DESCRIPTIONS_FILE, find_dataset
 from generator.base.clusters import SEPARATOR, Clusters
 from generator.base.errors import UserError
-from generator.base.files import check_shape, parse_json, read_json, read_text
-from generator.base.paths import check_own_files, split_name
 from generator.dataset.descriptions.truth import ImageTruth
 from generator.dataset.image_truths import read_truths
 from generator.dataset.reader import Benchmark, World
@@ -26,8 +24,6 @@ ROWS_FILE = "descriptions.csv"
 """The rows of the results."""
 IMAGES_FILE = "descriptions.jsonl"
 """A line for each image: its whole answer, what was read, and every atom with its verdict."""
-_MOST_BYTES = 4 << 30
-"""Most bytes of descriptions.jsonl: a million answers of usual length, with their atoms."""
 
 
 class DescriptionsRecord(TypedDict):
@@ -124,21 +120,11 @@ class ImageLine(_JudgedPart):
     """Why the answer ended."""
 
 
-@dataclass(frozen=True)
-class DescribedRun:
-    """A finished run of descriptions."""
-
-    folder: Path
-    """Its folder."""
-    name: str
-    """The name of its model: that of NAME=RUN, else the record's."""
-    record: Mapping[str, Any]
-    """The contents of descriptions.json (DescriptionsRecord)."""
-    lines: Sequence[Mapping[str, Any]]
-    """The images with their answers (ImageLine)."""
+class DescribedRun(AnsweredRun):
+    """A finished run of descriptions: its record is a DescriptionsRecord, its lines ImageLines."""
 
     @property
-    def judged_lines(self) -> list[Mapping[str, Any]]:
+    def judged_lines(self) -> list[Line]:
         """The lines of the images that have an answer."""
         return [line for line in self.lines if "counts" in line]
 
@@ -146,52 +132,6 @@ class DescribedRun:
     def relations(self) -> bool:
         """Whether the model was asked for relations."""
         return bool(self.record["rules"].get("relations"))
-
-
-def is_described(source: str) -> bool:
-    """Whether a source is the folder of a finished run of descriptions.
-
-    Args:
-        source: FOLDER or NAME=FOLDER.
-
-    Returns:
-        False for other folders, and for a file.
-    """
-    return (split_name(source)[1] / RESULTS_FILE).is_file()
-
-
-def read_described(source: str) -> DescribedRun:
-    """Read a run of descriptions.
-
-    Args:
-        source: FOLDER or NAME=FOLDER, where NAME replaces the model's name.
-
-    Returns:
-        The run.
-
-    Raises:
-        UserError: A file is missing or damaged.
-    """
-    name, folder = split_name(source)
-    check_own_files(folder)
-    path = folder / IMAGES_FILE
-    if not path.exists():
-        raise UserError(f"{folder} lacks {IMAGES_FILE}; restore it, or ask the model again.")
-    record: dict[str, Any] = read_json(folder / RESULTS_FILE, DescriptionsRecord)
-    record = marked_today(record, record["info"])
-    lines = []
-    # Answers may hold other line ends, which JSON escapes; only "\n" ends a line of the file.
-    for number, text in enumerate(read_text(path, _MOST_BYTES).rstrip("\n").split("\n"), 1):
-        try:
-            line = parse_json(text, path)
-        except ValueError as error:
-            raise UserError(
-                f"{path} is damaged in line {number} ({error}); restore it, or ask the model again."
-            ) from None
-        check_shape(line, ImageLine, path)
-        _check_places(line, path)
-        lines.append(line)
-    return DescribedRun(folder, name or str(record["model"]), record, lines)
 
 
 def _check_places(line: Mapping[str, Any], path: Path) -> None:
@@ -208,6 +148,33 @@ def _check_places(line: Mapping[str, Any], path: Path) -> None:
             f"{path} is damaged: the image '{line['scene_id']}' has an atom of an object that is "
             f"not there; restore it, or ask the model again."
         )
+
+
+_FILES = RunFiles(
+    record=RESULTS_FILE,
+    record_type=DescriptionsRecord,
+    lines=IMAGES_FILE,
+    line_type=ImageLine,
+    check_line=_check_places,
+)
+is_described = _FILES.are_in
+"""Whether FOLDER or NAME=FOLDER is a finished run of descriptions."""
+
+
+def read_described(source: str) -> DescribedRun:
+    """Read a run of descriptions.
+
+    Args:
+        source: FOLDER or NAME=FOLDER, where NAME replaces the model's name.
+
+    Returns:
+        The run.
+
+    Raises:
+        UserError: A file is missing or damaged.
+    """
+    run = _FILES.read(source)
+    return DescribedRun(run.folder, run.name, run.record, run.lines)
 
 
 def open_described_dataset(

@@ -10,7 +10,7 @@ from typing import Any
 from evaluator.descriptions.reader import Readings, reader_question, reader_rows, reader_schema
 from evaluator.models.contracts import FAILED, Answer, Chat
 from evaluator.models.registry import load_answering, read_spec
-from evaluator.runs.asking import AskedModel, check_answered, collect_answers, name_of_question
+from evaluator.runs.asking import AskedModel, collect_answers, name_of_question
 from evaluator.runs.request import AskRequest
 from evaluator.runs.run import PreparedRun
 from generator.base.errors import UserError
@@ -87,29 +87,27 @@ def ask_reader(
     # Readings are not samples: the most likely one is taken.
     own_request = replace(request, temperature=0.0)
     relations = request.relations
-    chats = []
-    for answer, truth in zip(answers, truths, strict=True):
+    readings = [Answer("", f"{FAILED}there is no answer to read")] * len(answers)
+    chat_of_image: dict[int, Chat] = {}
+    for image, (answer, truth) in enumerate(zip(answers, truths, strict=True)):
+        if answer.finish.startswith(FAILED):
+            continue
         schema = reader_schema(truth.vocabulary, relations)
         start, end = final_part(answer.text)
         text = reader_question(answer.text[start:end], truth.vocabulary, relations)
         key = [[], text, schema, request.max_tokens, 0.0]
-        chats.append(Chat(name_of_question(key), list, text, schema=schema))
-    open_chats = {}
-    for answer, chat in zip(answers, chats, strict=True):
-        if not answer.finish.startswith(FAILED):
-            open_chats[chat.name] = chat
-    reading_of_name = collect_answers(
+        chat_of_image[image] = Chat(name_of_question(key), list, text, schema=schema)
+    collected = collect_answers(
         own_request,
         reader,
-        chats=open_chats,
+        list(chat_of_image.values()),
         batch_files=(),
         out=out,
         progress=progress,
         announce_cost=lambda cost: logger.info(f"Reader {request.reader}: {cost}"),
     )
-    not_read = Answer("", f"{FAILED}there is no answer to read")
-    readings = [reading_of_name.get(chat.name, not_read) for chat in chats]
-    check_answered(readings)
+    for image, reading in zip(chat_of_image, collected, strict=True):
+        readings[image] = reading
     return readings
 
 

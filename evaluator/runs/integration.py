@@ -12,7 +12,7 @@ from evaluator.protocols.records import rounded
 from evaluator.runs.answered_attributes import AttributesRun
 from evaluator.runs.described import DescribedRun, clusters_of_lines
 from evaluator.statistics.difference import model_difference
-from evaluator.statistics.intervals import speaks_of
+from evaluator.statistics.intervals import claim_of, speaks_of
 from generator.base.errors import UserError
 from generator.dataset.descriptions.judging import Verdict
 
@@ -164,7 +164,9 @@ def integration_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     (row,) = [row for row in rows if row["split"] == ALL_SPLITS and row["measure"] == _VALUES_RIGHT]
     interval = ""
     if row["low"] is not None:
-        interval = f", 95% interval {100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
+        claim = claim_of(row["speaks_of"])
+        ends = f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
+        interval = f", 95% interval {ends} about {claim}"
     return (
         f"Of the same {row['facts']:,} facts of {row['images']:,} images, "
         f"{100 * row['composed']:.1f}% are right in the descriptions and "

@@ -337,12 +337,7 @@ def finish_run(
         UserError: The folder was started again for another run meanwhile, as on a disk that has no
             locks.
     """
-    _check_folder(out, prepared.identity)
-    if not (out / IDENTITY_FILE).exists():
-        raise UserError(
-            f"{out} was finished by another command meanwhile; run this command again with another "
-            f"--out."
-        )
+    check_unfinished(prepared, out)
     limit = prepared.identity["limit"]
     under_limit = None
     if limit is not None:
@@ -361,9 +356,37 @@ def finish_run(
     write_json(out / "run.json", {**common, **record})
     if prepared.splits is not None:
         write_splits(out, prepared.splits)
-    # Until here, a command that is started again resumes the run.
-    (out / IDENTITY_FILE).unlink()
+    end_run(out, cache)
     remove_parts(out)
+
+
+def check_unfinished(prepared: PreparedRun, out: Path) -> None:
+    """Check that a folder still holds this run before its results are written.
+
+    Args:
+        prepared: The checked request.
+        out: The folder of the run.
+
+    Raises:
+        UserError: It was started again for another run, or finished, meanwhile, as on a disk that
+            has no locks.
+    """
+    _check_folder(out, prepared.identity)
+    if not (out / IDENTITY_FILE).exists():
+        raise UserError(
+            f"{out} was finished by another command meanwhile; run this command again with another "
+            f"--out."
+        )
+
+
+def end_run(out: Path, cache: Path | None) -> None:
+    """Mark a run as finished. Until here, a command that is started again resumes it.
+
+    Args:
+        out: The folder of the run.
+        cache: A folder to delete now; None for the user's cache.
+    """
+    (out / IDENTITY_FILE).unlink()
     if cache is not None:
         shutil.rmtree(cache, ignore_errors=True)
 

@@ -104,6 +104,22 @@ def speaks_of(clusters: Clusters, finite_bindings: bool = False, models: str = T
     return f"{THIS_VOCABULARY}{of_names}{of_bindings}; {models}{missing}"
 
 
+def claim_of(population: str) -> str:
+    """The short name of what an interval speaks of, for sentences.
+
+    Args:
+        population: from `speaks_of`.
+
+    Returns:
+        The part before its details.
+
+    Example:
+        >>> claim_of("this vocabulary (8 values, 12 objects); bindings like these; this model")
+        'this vocabulary'
+    """
+    return population.split(";")[0].split(" (")[0]
+
+
 def cluster_mean(outcomes: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
     """The mean of shares over items.
 

@@ -1,6 +1,6 @@
 """Tables, figures and sentences of the measures of descriptions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evaluator.descriptions.floors import FLOORS
@@ -8,7 +8,7 @@ from evaluator.descriptions.measures import BINDING_GAP, GAPS, RELATION_GAP, SHA
 from evaluator.protocols.items import reported_splits
 from evaluator.provenance.contamination import mark_of, marked
 from evaluator.report.figures import Figure
-from evaluator.report.table import Cell, Column, Line, Table, number
+from evaluator.report.table import Cell, Column, Line, Table, number, population
 from evaluator.runs.described import DescribedRun
 from generator.base.errors import visible
 
@@ -53,6 +53,19 @@ MEANS_NOTE = (
     "the model names. Exchanged: another object of the image has the value. Invented: none has it."
 )
 """What the numbers are."""
+
+
+def intervals_note(rows: Iterable[Row]) -> str:
+    """Say what the intervals of rows speak of.
+
+    Args:
+        rows: Rows of results by split.
+
+    Returns:
+        A sentence.
+    """
+    covered = population(row for row in rows if row["measure"] not in GAPS)
+    return f"The intervals cover {covered} (docs/statistics.md)."
 
 
 def rows_by_split(run: DescribedRun) -> list[Row]:
@@ -148,7 +161,8 @@ def measures_table(runs: Sequence[DescribedRun]) -> Table:
         if any(cell.numbers for cell in cells):
             lines.append(Line((measure,), cells))
     level = f"{100 * runs[0].record['level']:.4g}%"
-    notes = (f"{MEANS_NOTE} Brackets: {level} intervals.", FLOORS_NOTE)
+    brackets = f"Brackets: {level} intervals. {intervals_note(row_of.values())}"
+    notes = (f"{MEANS_NOTE} {brackets}", FLOORS_NOTE)
     benchmark = visible(runs[0].record["benchmark_name"])
     # Runs with the same mark, such as two of one model, say it once.
     marks = dict.fromkeys(mark_of(run.record) for run in runs)

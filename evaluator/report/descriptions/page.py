@@ -25,6 +25,7 @@ from evaluator.report.descriptions.measures import (
     describe_binding,
     describe_errors,
     describe_reader,
+    intervals_note,
     measure_figures,
     measures_table,
     rows_by_split,
@@ -229,6 +230,7 @@ def render(
         if figure not in first_figures:
             section = figure.title.partition(":")[0]
             folded.setdefault(section, []).append(figure)
+    rows = [row for run in runs for row in rows_by_split(run)]
     template = environment.get_template("descriptions.html.jinja")
     page: str = template.render(
         runs=[_run_data(run) for run in runs],
@@ -236,7 +238,7 @@ def render(
         first_figures=first_figures,
         folded=folded,
         gaps=[_gap_data(model, rows) for model, rows in gaps],
-        notes=[MEANS_NOTE, FLOORS_NOTE],
+        notes=[f"{MEANS_NOTE} {intervals_note(rows)}", FLOORS_NOTE],
         level=f"{100 * runs[0].record['level']:.4g}%",
         floors=list(FLOORS),
         figures_data=as_json({figure.name: figure.spec() for figure in figures}),

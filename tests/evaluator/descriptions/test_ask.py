@@ -4,8 +4,8 @@ script's own count."""
 import csv
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from evaluator.descriptions.floors import floor_rows
+from evaluator.runs.attributes import ask_attributes
 from evaluator.runs.describe import describe_images
+from evaluator.runs.folder import IDENTITY_FILE
 from evaluator.runs.request import AskRequest
 from generator.base.errors import UserError
 from generator.base.files import read_json
@@ -384,3 +386,23 @@ def test_options_of_other_forms_are_refused(crowded: Dataset) -> None:
     command = ("score", "ask", str(crowded.root), "--model", "api:http://127.0.0.1:9/v1@m")
     refuse("--orders", *command, "--form", "describe", "--orders", "1")
     refuse("--relations", *command, "--relations")
+
+
+@pytest.mark.parametrize("ask_form", [describe_images, ask_attributes])
+def test_a_run_that_another_command_finished_meanwhile_writes_no_results(
+    related: Dataset, tmp_path: Path, ask_form: Callable[[AskRequest, Path], Any]
+) -> None:
+    """As on a disk without locks."""
+
+    class Slow:
+        def answer(self, images: list[Any], question: str) -> str:
+            (out / IDENTITY_FILE).unlink(missing_ok=True)
+            return "red"
+
+    out = tmp_path / "run"
+    request = AskRequest(dataset=str(related.root), model=Slow(), name="slow", form="describe")
+    if ask_form is ask_attributes:
+        request = replace(request, form="attributes")
+    with pytest.raises(UserError, match="was finished by another command meanwhile"):
+        ask_form(request, out)
+    assert not [path for path in out.iterdir() if not path.name.startswith(".")]

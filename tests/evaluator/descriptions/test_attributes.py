@@ -91,11 +91,11 @@ def answered(crowded: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 def by_split(rows: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
     """The rows by split and measure."""
-    found = {}
+    rows_of_measure = {}
     for row in rows:
         if row["objects"] is row["interference"] is row["load"] is None:
-            found[row["split"], row["measure"]] = row
-    return found
+            rows_of_measure[row["split"], row["measure"]] = row
+    return rows_of_measure
 
 
 def test_every_measure_is_the_script_s_own_count(crowded: Dataset, answered: Path) -> None:

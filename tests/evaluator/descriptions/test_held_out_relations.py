@@ -14,7 +14,7 @@ from generator.dataset.descriptions.truth import ImageTruth, truth_of
 from generator.dataset.image_truths import read_truths
 from generator.dataset.reader import Dataset
 from tests.conftest import once
-from tests.evaluator.descriptions.conftest import SCENES
+from tests.generator.dataset.descriptions.worlds import SCENES
 from tests.generator.unrendered import BENCHMARK, write_texts, write_world
 
 

@@ -1,7 +1,7 @@
 """An answer in one call: its atoms with verdicts and places."""
 
 from evaluator.descriptions.judged_answer import judge_answer
-from tests.evaluator.descriptions.scenes import image
+from tests.generator.dataset.descriptions.scenes import image
 
 TRUTH = image("cube red large metal", "sphere blue small rubber", right=(0, 1))
 

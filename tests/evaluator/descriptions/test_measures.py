@@ -21,8 +21,8 @@ from generator.dataset.descriptions.description import (
 from generator.dataset.descriptions.judging import Verdict, judge_description
 from generator.dataset.descriptions.matching import count_relations
 from generator.dataset.descriptions.truth import ImageTruth
-from tests.evaluator.descriptions.answers import VOCABULARY
-from tests.evaluator.descriptions.scenes import describe, image, moved
+from tests.generator.dataset.descriptions.answers import VOCABULARY
+from tests.generator.dataset.descriptions.scenes import describe, image, moved
 
 SCENE = image(
     "cube red large metal",

@@ -53,11 +53,11 @@ def test_the_page_and_its_files_have_the_script_s_own_counts(
     assert n_compared == 3 * 11
 
     # The gallery counts the same errors, atom by atom.
-    drawn: Counter[str] = Counter()
+    shown_counts: Counter[str] = Counter()
     for item in data_of(page)["items"]:
-        drawn.update(item["answers"][0]["counts"])
+        shown_counts.update(item["answers"][0]["counts"])
     for name, measure in (("exchanged", "values exchanged"),):
-        assert drawn[name] == sum(n for (_, of), n in counts.items() if of == measure)
+        assert shown_counts[name] == sum(n for (_, of), n in counts.items() if of == measure)
     objects = {truth.scene_id: len(truth.objects) for truth in truths.values()}
     for item in data_of(page)["items"]:
         assert len(item["objects"]) == objects[item["scene"]]

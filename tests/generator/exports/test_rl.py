@@ -24,8 +24,8 @@ from generator.dataset.descriptions.truth import ImageTruth
 from generator.dataset.image_truths import read_truths
 from generator.dataset.reader import Dataset
 from tests.conftest import refuse, succeed
-from tests.evaluator.descriptions.conftest import make_world
-from tests.evaluator.descriptions.test_rewards import ATTACKS, blind_answer
+from tests.generator.dataset.descriptions.test_rewards import ATTACKS, blind_answer
+from tests.generator.dataset.descriptions.worlds import make_world
 from tests.generator.unrendered import BENCHMARK, write_texts, write_world
 from tests.paths import CHECKOUT
 

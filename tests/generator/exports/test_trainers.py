@@ -21,7 +21,7 @@ import pytest
 from generator.dataset.descriptions.tasks import gold_answer
 from generator.dataset.reader import Dataset
 from tests.conftest import succeed
-from tests.evaluator.descriptions.conftest import make_world
+from tests.generator.dataset.descriptions.worlds import make_world
 from tests.test_wheel import environment, run
 
 UNREADABLE = "I cannot tell."

@@ -14,7 +14,7 @@ from generator.dataset.descriptions.reading import read_description
 from generator.dataset.descriptions.schema import answer_schema, example_answer
 from generator.dataset.descriptions.truth import ImageTruth
 from generator.dataset.descriptions.vocabulary import Vocabulary
-from tests.evaluator.descriptions.answers import VOCABULARY, object_of, relations_of
+from tests.generator.dataset.descriptions.answers import VOCABULARY, object_of, relations_of
 
 CUBE = '[{"category": "cube", "color": "red"}]'
 RED_CUBE = [("cube", frozenset({("color", "red")}))]

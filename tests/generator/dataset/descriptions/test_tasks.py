@@ -5,17 +5,15 @@ from typing import Any
 
 import pytest
 
-from evaluator.rewards import (
+from generator.dataset.descriptions.rewards import (
     AttributeTruth,
     ChoiceTruth,
     CountTruth,
-    answer_reward,
-    gold_answer,
     to_record,
 )
-from generator.dataset.descriptions.tasks import TASKS
-from tests.evaluator.descriptions.answers import VOCABULARY
-from tests.evaluator.descriptions.scenes import image
+from generator.dataset.descriptions.tasks import TASKS, answer_reward, gold_answer
+from tests.generator.dataset.descriptions.answers import VOCABULARY
+from tests.generator.dataset.descriptions.scenes import image
 
 SCENE = image("cube red large metal", "cone blue small rubber", right=(0, 1))
 TRUTHS = {

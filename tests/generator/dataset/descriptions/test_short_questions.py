@@ -2,13 +2,13 @@
 
 import pytest
 
-from evaluator.rewards import attribute_reward, count_reward
+from generator.dataset.descriptions.rewards import attribute_reward, count_reward
 from generator.dataset.descriptions.short_questions import (
     attribute_questions,
     count_questions,
 )
 from generator.dataset.descriptions.truth import ImageTruth
-from tests.evaluator.descriptions.scenes import image
+from tests.generator.dataset.descriptions.scenes import image
 
 
 def first_lines(texts: list[str]) -> list[str]:

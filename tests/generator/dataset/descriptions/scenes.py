@@ -8,7 +8,7 @@ from generator.dataset.descriptions.description import (
     Description,
 )
 from generator.dataset.descriptions.truth import Holds, ImageTruth, TrueObject
-from tests.evaluator.descriptions.answers import KIND_OF, VOCABULARY
+from tests.generator.dataset.descriptions.answers import KIND_OF, VOCABULARY
 
 
 def parts_of(words: str) -> tuple[str, dict[str, str]]:

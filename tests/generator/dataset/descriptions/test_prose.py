@@ -15,7 +15,7 @@ from generator.dataset.reader import Dataset
 from generator.judge.lexicon import Lexicon
 from generator.judge.meaning import Meaning
 from generator.judge.text_reader import read_text
-from tests.evaluator.descriptions.answers import (
+from tests.generator.dataset.descriptions.answers import (
     VOCABULARY,
     Answer,
     object_of,

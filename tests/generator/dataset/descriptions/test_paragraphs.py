@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from generator.dataset.descriptions.reading import read_description
 from generator.dataset.descriptions.truth import canonical_relation
-from tests.evaluator.descriptions.answers import VOCABULARY, object_of, relations_of
+from tests.generator.dataset.descriptions.answers import VOCABULARY, object_of, relations_of
 
 INTRODUCTIONS = (
     "There is a {size} {color} {material} {noun}.",
