@@ -8,6 +8,7 @@ from generator.cli.export import export, publish
 from generator.cli.look import count, info, listing, preview
 from generator.cli.plan import plan
 from generator.cli.render import merge, render
+from generator.cli.suite import suite
 from generator.cli.verify import verify
 from generator.cli.vocab import assets, vocab
 
@@ -25,6 +26,7 @@ for command in (
     plan,
     render,
     merge,
+    suite,
     info,
     preview,
     verify,

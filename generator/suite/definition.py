@@ -290,7 +290,7 @@ def read_suite(name: str | Path) -> Suite:
     except ValidationError as error:
         raise UserError(f"The suite {path}: {sentence_of(_first_error(error))}") from None
     for track_name, world_name, world in suite.worlds():
-        _check_runs(world, f"The suite {path}: tracks.{track_name}.worlds.{world_name}")
+        _check_world(world, f"The suite {path}: tracks.{track_name}.worlds.{world_name}")
     return suite
 
 
@@ -298,7 +298,7 @@ def _first_error(error: ValidationError) -> Mapping[str, Any]:
     return dict(error.errors()[0])
 
 
-def _check_runs(world: SuiteWorld, place: str) -> None:
+def _check_world(world: SuiteWorld, place: str) -> None:
     """Check that the runs of a world name its benchmarks, and that no option lacks an effect.
 
     Args:
@@ -312,6 +312,13 @@ def _check_runs(world: SuiteWorld, place: str) -> None:
     repeated = [name for name in text_names if text_names.count(name) > 1]
     if repeated:
         raise UserError(f"{place}: two texts are named '{repeated[0]}'; rename one of them.")
+    for texts in world.texts:
+        own = texts.protocols or texts.levels or texts.complexity or texts.template
+        if texts.preset is not None and own:
+            raise UserError(
+                f"{place}: the preset {texts.preset} of the texts '{texts.name}' sets protocols, "
+                f"levels, complexity and template itself; leave them out."
+            )
     for run in world.runs:
         if run.benchmark is not None and run.benchmark not in text_names:
             raise UserError(

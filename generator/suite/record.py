@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
-from generator.suite.definition import Suite, read_suite
+from generator.suite.definition import Suite, Track, read_suite
 
 RECORD, DECLARATION = "suite.json", "suite.toml"
 FORMAT = "jackalope-suite"
@@ -32,6 +32,8 @@ class WorldDigests(TypedDict):
     """SHA-256 of the images; the same for the same version of Blender."""
     blender: str
     """Version of Blender that rendered the images, such as "4.5.3"."""
+    device: str
+    """Kind of device that rendered the images, such as "cpu"."""
 
 
 class SuiteRecord(TypedDict):
@@ -120,10 +122,23 @@ def made_suite(root: Path) -> Suite:
         root: The folder.
 
     Returns:
-        The suite, with the part that was made.
+        The suite with its finished worlds, each as the part that was made declares it.
 
     Raises:
-        UserError: The folder is not a suite, or is damaged.
+        UserError: The folder is not a suite, is damaged, or has no finished world.
     """
     record = read_record(root)
-    return read_suite(root / DECLARATION).in_part(record["part"])
+    suite = read_suite(root / DECLARATION).in_part(record["part"])
+    tracks: dict[str, Track] = {}
+    for name, track in suite.tracks.items():
+        worlds = {}
+        for world_name, world in track.worlds.items():
+            if world_key(name, world_name) in record["worlds"]:
+                worlds[world_name] = world
+        if worlds:
+            tracks[name] = track.model_copy(update={"worlds": worlds})
+    if not tracks:
+        raise UserError(
+            f"{root} has no finished world; run the same `gen suite` command again to go on."
+        )
+    return suite.model_copy(update={"tracks": tracks})
