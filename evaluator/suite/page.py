@@ -82,7 +82,11 @@ def _render(result: SuiteResult, links: dict[tuple[str, str], str]) -> str:
                 ],
             }
         )
-    left_out = [(model, track, reason) for (model, track), reason in result.left_out.items()]
+    # The tables say why a model with results lacks others.
+    left_out = []
+    for (model, track_name), reason in result.left_out.items():
+        if model not in result.models:
+            left_out.append((model, track_name, reason))
     environment = page_environment("evaluator", "suite")
     template = environment.get_template("page.html.jinja")
     table = overall_table(result)

@@ -7,7 +7,7 @@ chance). The score of a track is the mean over its worlds of the mean over their
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import hypot, isfinite
 from typing import Any
 
 from evaluator.protocols.records import Results
@@ -116,13 +116,7 @@ def mean_within(scores: Sequence[Score | None]) -> Score | None:
     present = [score for score in scores if score is not None]
     if not present:
         return None
-    value = sum(score.value for score in present) / len(present)
-    low = high = None
-    if all(score.low is not None and score.high is not None for score in present):
-        low = value - sum(score.value - score.low for score in present) / len(present)  # type: ignore[operator]
-        high = value + sum(score.high - score.value for score in present) / len(present)  # type: ignore[operator]
-    count = sum(score.n_questions for score in present)
-    return Score(value=value, low=low, high=high, n_questions=count)
+    return _mean(present, lambda widths: sum(widths) / len(widths))
 
 
 def mean_over_worlds(scores: Sequence[Score | None]) -> Score | None:
@@ -145,15 +139,26 @@ def mean_over_worlds(scores: Sequence[Score | None]) -> Score | None:
     present = [score for score in scores if score is not None]
     if not present:
         return None
-    value = sum(score.value for score in present) / len(present)
-    low = high = None
-    if all(score.low is not None and score.high is not None for score in present):
-        below = [(score.value - score.low) ** 2 for score in present]  # type: ignore[operator]
-        above = [(score.high - score.value) ** 2 for score in present]  # type: ignore[operator]
-        low = value - sqrt(sum(below)) / len(present)
-        high = value + sqrt(sum(above)) / len(present)
-    count = sum(score.n_questions for score in present)
-    return Score(value=value, low=low, high=high, n_questions=count)
+    return _mean(present, lambda widths: hypot(*widths) / len(widths))
+
+
+def _mean(scores: Sequence[Score], half_width: Callable[[Sequence[float]], float]) -> Score:
+    """The mean of one score or more. half_width: gives that of the mean from those of the scores,
+    below and above apart."""
+    value = sum(score.value for score in scores) / len(scores)
+    below: list[float] = []
+    above: list[float] = []
+    for score in scores:
+        if score.low is not None and score.high is not None:
+            below.append(score.value - score.low)
+            above.append(score.high - score.value)
+    has_interval = len(below) == len(scores)
+    return Score(
+        value=value,
+        low=value - half_width(below) if has_interval else None,
+        high=value + half_width(above) if has_interval else None,
+        n_questions=sum(score.n_questions for score in scores),
+    )
 
 
 def _mean_over_protocols(

@@ -1,6 +1,7 @@
 """The tables of a suite: one of all models and tracks, and one of each track's worlds."""
 
 from collections.abc import Mapping
+from math import inf, isfinite
 
 from evaluator.report.table import DASH, Cell, Column, Line, Table
 from evaluator.suite.results import SuiteResult
@@ -59,16 +60,15 @@ def track_table(result: SuiteResult, track: str) -> Table:
         track: Name of the track.
 
     Returns:
-        The table, with the scores of each world.
+        The table, with the scores of each world, the best model of a world first.
     """
     parts = _parts(result, track)
     lines = []
     for world in result.suite.tracks[track].worlds:
-        starts_world = True
-        for one in result.worlds:
-            if one.track == track and one.world == world:
-                lines.append(Line([world, one.label], _cells(one.score, parts, ""), starts_world))
-                starts_world = False
+        of_world = [one for one in result.worlds if one.track == track and one.world == world]
+        of_world.sort(key=lambda one: -_rank_value(one.score))
+        for number, one in enumerate(of_world):
+            lines.append(Line([world, one.label], _cells(one.score, parts, ""), number == 0))
     columns = [Column(_HEADS[part]) for part in parts]
     return Table(["world", "model"], columns, lines, title=track)
 
@@ -102,16 +102,22 @@ def _ranked(result: SuiteResult) -> list[str]:
     """The models, the best first: by the mean of their ranks in the tracks that they were asked."""
     ranks: dict[str, list[int]] = {model: [] for model in result.models}
     for track in result.suite.tracks:
-        part = "unseen" if result.suite.tracks[track].trained else "all_questions"
         values = {}
         for model in result.models:
-            score = getattr(result.of_track(model, track), part)
-            if score is not None:
-                values[model] = score.value
+            value = _rank_value(result.of_track(model, track))
+            if isfinite(value):
+                values[model] = value
         for rank, model in enumerate(sorted(values, key=lambda name: -values[name])):
             ranks[model].append(rank)
     means = {model: sum(own) / len(own) if own else len(ranks) for model, own in ranks.items()}
     return sorted(means, key=lambda model: means[model])
+
+
+def _rank_value(scores: WorldScore) -> float:
+    """The skill that models are ranked by: on unseen combinations where some are held out, else on
+    all questions; -inf if there is none."""
+    score = scores.unseen or scores.all_questions
+    return -inf if score is None else score.value
 
 
 def _title(result: SuiteResult) -> str:

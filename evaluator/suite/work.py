@@ -43,6 +43,8 @@ class Asked:
     """Seed of the training; None for a model that was not trained here."""
     stage: Stage
     """The stage of `score run` or `score ask`."""
+    protocols: tuple[str, ...]
+    """The protocols that are asked; () for all of the benchmark."""
     turns: tuple[str, ...]
     """Names of the turns, each with a folder of its own below that of the stage; () for none."""
 
@@ -174,6 +176,7 @@ def _runs_of_turns(
                     **place,
                     benchmark="",
                     command=run.command,
+                    protocols=_protocols(run, model),
                     seed=seed,
                     stage=stage,
                     turns=turns,
@@ -195,7 +198,7 @@ def _runs_as_it_is(
     for run in world.runs:
         if not _can_answer(model, run):
             continue
-        benchmark = Dataset.open(str(dataset)).benchmark(run.benchmark).name
+        benchmark = run.benchmark or _rendered_benchmark(dataset, world)
         spec = model.spec.replace(WORLD, place["world"])
         stage = _asking(dataset, run, model, spec, place["model"], options, benchmark=benchmark)
         runs.append(
@@ -203,12 +206,34 @@ def _runs_as_it_is(
                 **place,
                 benchmark=benchmark,
                 command=run.command,
+                protocols=_protocols(run, model),
                 seed=None,
                 stage=stage,
                 turns=(),
             )
         )
     return runs
+
+
+def _protocols(run: SuiteRun, model: SuiteModel) -> tuple[str, ...]:
+    """The protocols of a run that a model can be asked; () for all of the benchmark."""
+    if model.spec != _FITTED:
+        return run.protocols
+    # It would learn from the texts of a pool which of them are asked about (docs/audit.md).
+    return tuple(protocol for protocol in run.protocols if protocol != "retrieval")
+
+
+def _rendered_benchmark(dataset: Path, world: SuiteWorld) -> str:
+    """The benchmark that a world was rendered with: the only one that no texts make."""
+    of_texts = {texts.name for texts in world.texts}
+    opened = Dataset.open(str(dataset))
+    rendered = [name for name in opened.benchmark_names() if name not in of_texts]
+    if len(rendered) != 1:
+        raise UserError(
+            f"{dataset} should have one benchmark besides those of its texts, and has "
+            f"{len(rendered)}; make the suite again in a new folder."
+        )
+    return rendered[0]
 
 
 def _can_answer(model: SuiteModel, run: SuiteRun) -> bool:
@@ -234,15 +259,11 @@ def _asking(
     benchmark: str,
 ) -> Stage:
     """The stage that asks a model the questions of a run. spec: the model, with TURN for turns."""
-    protocols = list(run.protocols)
-    if model.spec == _FITTED:
-        # It would learn from the texts of a pool which of them are asked about (docs/audit.md).
-        protocols = [protocol for protocol in protocols if protocol != "retrieval"]
     shared = {
         "model": spec,
         "name": name,
         "benchmark": benchmark,
-        "protocol": protocols or None,
+        "protocol": list(_protocols(run, model)) or None,
         **options,
     }
     if run.command == "run":
@@ -263,7 +284,7 @@ def count_questions(run: Asked) -> int:
     """
     dataset = Dataset.open(str(run.stage.arguments[0]))
     limit = run.stage.options.get("limit")
-    protocols = run.stage.options.get("protocol")
+    protocols = run.protocols
     total = 0
     for name in run.turns or (run.benchmark,):
         benchmark = dataset.benchmark(name)
