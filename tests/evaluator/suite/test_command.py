@@ -88,7 +88,10 @@ def test_a_failure_is_named_and_the_other_models_are_shown(
         (["mini-1", "--model", "oracle", "--track", "bnd"], "Unknown track 'bnd'"),
         (["mini-1", "--model", "a=oracle", "--model", "a=oracle"], "Two models are named 'a'"),
         (["mini-1", "--model", "hf:m", "--track", "bind"], "No model can be asked"),
-        (["mini-1", "--model", "a=jackalope:nothing-here"], "There is no file or folder 'nothing-here'"),
+        (
+            ["mini-1", "--model", "a=jackalope:nothing-here"],
+            "There is no file or folder 'nothing-here'",
+        ),
         (["mini-1", "--model", "oracle", "--part", "tiny"], "is the part full, not tiny"),
     ],
 )
