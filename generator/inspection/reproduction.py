@@ -46,10 +46,10 @@ from generator.plan.prepare import MOST_OBJECTS, Prepared
 from generator.plan.store import Assigned, StoredPlan, write_plan
 from generator.render.shards import ShardScenes
 from generator.scene.exchange import exchanged
-from generator.scene.ladder import as_recorded, at_step
 from generator.scene.planned import Planned
 from generator.scene.relations import scene_row
 from generator.scene.scene import Scene, SceneObject
+from generator.scene.steps import as_recorded, at_step
 from generator.scene.turning import turned
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 

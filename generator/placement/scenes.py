@@ -14,11 +14,11 @@ from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.placement.ground import Column, Footprint, Ground
 from generator.scene.exchange import exchanged, with_room
-from generator.scene.ladder import all_steps, own_place
 from generator.scene.layouts import HasLayout, max_axis_offset, max_offset
 from generator.scene.planned import Planned
 from generator.scene.projection import project
 from generator.scene.scene import Camera, Lamp, Point, Scene, SceneObject
+from generator.scene.steps import all_steps, own_place
 from generator.scene.turning import turned, turned_camera
 from generator.vocabulary.schema import Vocabulary
 from generator.vocabulary.tables import ObjectSpec

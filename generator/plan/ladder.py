@@ -79,9 +79,9 @@ def magnitudes(factor: str, steps: int) -> tuple[float, ...]:
 
     Returns:
         For `distractors`, their number; for `interference`, the number of distractors with a
-        target's value; for `caption-length`, the number of objects that a caption names; for `size`,
-        the image area of an object as a share of that of the first step; for `contrast`, the share
-        that is kept; for `occlusion`, the share of each target that is hidden.
+        target's value; for `caption-length`, the number of objects that a caption names; for
+        `size`, the image area of an object as a share of that of the first step; for `contrast`,
+        the share that is kept; for `occlusion`, the share of each target that is hidden.
 
     Example:
         >>> magnitudes("contrast", 4), magnitudes("caption-length", 3)
@@ -120,14 +120,14 @@ def check_ladder(request: LadderRequest, vocabulary: Vocabulary) -> None:
     if n_objects > len(vocabulary.objects):
         raise UserError(
             f"--factor {request.factor} with {request.steps} steps needs {n_objects} different "
-            f"objects, and the family '{vocabulary.name}' has {len(vocabulary.objects)}; take fewer "
-            f"--steps or another --family."
+            f"objects, and the family '{vocabulary.name}' has {len(vocabulary.objects)}; take "
+            f"fewer --steps or another --family."
         )
     n_values = len(vocabulary.values(vocabulary.tested))
     if request.n_distractors and n_values <= _TARGETS:
         raise UserError(
-            f"--factor {request.factor} needs a {vocabulary.tested} beside those of the two targets, "
-            f"and the family '{vocabulary.name}' has {n_values}; take another --family."
+            f"--factor {request.factor} needs a {vocabulary.tested} beside those of the two "
+            f"targets, and the family '{vocabulary.name}' has {n_values}; take another --family."
         )
 
 
@@ -196,9 +196,10 @@ def _with_distractors(
     objects |= dict(zip(places, distractors, strict=True))
     ordered = tuple(objects[i] for i in range(n_objects))
 
+    arrangement = tuple((attributes[kind], category) for category, attributes in ordered)
     layout = draw_layout([category for category, _ in ordered], stream, vocabulary)
     return original._replace(
-        cluster_id=cluster_of([(attributes[kind], category) for category, attributes in ordered]),
+        cluster_id=cluster_of(arrangement),
         objects=ordered,
         depth_order=layout.depth_order,
         rests_on=layout.rests_on,
@@ -208,9 +209,7 @@ def _with_distractors(
     )
 
 
-def _draw_attributes(
-    vocabulary: Vocabulary, target_values: set[str], stream: Stream
-) -> Attributes:
+def _draw_attributes(vocabulary: Vocabulary, target_values: set[str], stream: Stream) -> Attributes:
     """Random values of every kind for a distractor; of the tested kind none of the targets'."""
     attributes = {}
     for kind in vocabulary.attributes:
@@ -234,5 +233,3 @@ def _steps(scene: Planned, first_number: int) -> Iterator[Planned]:
                 ladder=scene.ladder._replace(step=step, is_exchanged=is_exchanged),
             )
             number += 1
-
-

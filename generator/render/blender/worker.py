@@ -32,10 +32,11 @@ from generator.placement.scenes import place_scenes
 from generator.render.blender.system import load_fault, show_gpu
 from generator.render.degradation import degraded_image, with_panels
 from generator.render.settings import Quality
-from generator.scene.ladder import clearest_place, own_place
+from generator.scene.ladder import clearest_place
 from generator.scene.planned import Job, Planned, Recorded, read_job
 from generator.scene.relations import scene_row
 from generator.scene.scene import Scene
+from generator.scene.steps import own_place
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 _PLACEMENTS = 200
