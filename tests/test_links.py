@@ -78,6 +78,7 @@ WITHOUT_DATASET = {
         "gen list",
         "gen plan",
         "gen ladder",
+        "gen suite",
         "gen completion",
         "gen vocab check",
         "gen vocab show",

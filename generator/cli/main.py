@@ -9,6 +9,7 @@ from generator.cli.ladder import ladder
 from generator.cli.look import count, info, listing, preview
 from generator.cli.plan import plan
 from generator.cli.render import merge, render
+from generator.cli.suite import suite
 from generator.cli.verify import verify
 from generator.cli.vocab import assets, vocab
 
@@ -27,6 +28,7 @@ for command in (
     render,
     ladder,
     merge,
+    suite,
     info,
     preview,
     verify,
