@@ -77,6 +77,7 @@ WITHOUT_DATASET = {
     *(
         "gen list",
         "gen plan",
+        "gen ladder",
         "gen suite",
         "gen completion",
         "gen vocab check",
