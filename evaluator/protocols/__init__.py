@@ -26,6 +26,7 @@ _REGISTRY: Registry["type[Protocol]"] = Registry(
         "gzsl": f"{_HERE}.gzsl:Gzsl",
         "pairs": f"{_HERE}.pairs:Pairs",
         "frames": f"{_HERE}.frames:Frames",
+        "steps": f"{_HERE}.steps:Steps",
     },
 )
 protocol_names, register, check_protocol = _REGISTRY.names, _REGISTRY.register, _REGISTRY.check

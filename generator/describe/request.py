@@ -62,6 +62,11 @@ class TextRequest:
     """Whether describing fails if a named protocol gets no item."""
 
 
+LADDER_TEXTS = TextRequest(("steps",), template="a-and-a")
+"""The texts of a world of ladders. One template for all of them, since a template that can say two
+objects but not nine would change with the length of captions."""
+
+
 def first_request(
     holdout: Holdout, exposed_negatives: bool = False, vocabulary: Vocabulary | None = None
 ) -> TextRequest:
