@@ -5,6 +5,7 @@ import click
 from generator.base.commands import Commands, completion
 from generator.cli.describe import describe, split
 from generator.cli.export import export, publish
+from generator.cli.ladder import ladder
 from generator.cli.look import count, info, listing, preview
 from generator.cli.plan import plan
 from generator.cli.render import merge, render
@@ -25,6 +26,7 @@ for command in (
     listing,
     plan,
     render,
+    ladder,
     merge,
     suite,
     info,

@@ -17,9 +17,9 @@ from generator.plan.name_counts import OBJECT, with_name
 
 # Partners that are tried for an object whose binding is too frequent.
 _PARTNERS = 20
-# Objects that are tried without a smaller sum of squares, after which bindings count as even as they
-# can be. With 20 sweeps in place of 2,000 objects, one of two plans of 768 scenes ended uneven: the
-# last sweeps try few objects.
+# Objects that are tried without a smaller sum of squares, after which bindings count as even as
+# they can be. With 20 sweeps in place of 2,000 objects, one of two plans of 768 scenes ended
+# uneven: the last sweeps try few objects.
 _PATIENCE = 2_000
 
 
