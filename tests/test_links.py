@@ -94,6 +94,7 @@ OF_RUNS = {
     "score tables",
     "score compare",
     "score experiment",
+    "score suite",
 }
 """Commands that read runs. tests/evaluator/runs tries links in a run, tests/evaluator/experiments
 in an experiment."""

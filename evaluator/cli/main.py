@@ -11,6 +11,7 @@ from evaluator.cli.options import JSON
 from evaluator.cli.pictures import embeddings, generate, probe
 from evaluator.cli.report import leaderboard, report, tables
 from evaluator.cli.run import ask, measure, run
+from evaluator.cli.suite import suite
 from evaluator.cli.train import train
 from generator.base.commands import Command, Commands, completion, result
 
@@ -51,6 +52,7 @@ for command in (
     embeddings,
     probe,
     experiment,
+    suite,
     audit,
     familiarity,
     models,

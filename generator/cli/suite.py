@@ -122,7 +122,9 @@ def suite(
     _check_farm(context, farm)
     form = STANDARD if fresh is None else fresh_form(fresh)
     making = read_making(suite, part=part, form=form, tracks=tracks)
-    root = out or Path(f"{making.folder_name}{_shard_suffix(farm)}")
+    # Outside of `or`: a wrong shard is refused before anything is written, with --out too.
+    suffix = _shard_suffix(farm)
+    root = out or Path(f"{making.folder_name}{suffix}")
     jobs = making.jobs()
     for line in cost_lines(jobs, _core_count(farm)):
         say(line)
