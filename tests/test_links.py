@@ -90,6 +90,7 @@ WITHOUT_DATASET = {
 OF_RUNS = {
     "score measure",
     "score report",
+    "score export every-eval-ever",
     "score leaderboard",
     "score tables",
     "score compare",
