@@ -36,6 +36,7 @@ from generator.describe.benchmark import (
     write_benchmarks,
 )
 from generator.describe.request import (
+    LADDER_TEXTS,
     TextPreset,
     TextRequest,
     check_exposed,
@@ -48,10 +49,11 @@ from generator.holdout.possible import balance_note
 from generator.holdout.request import design_of
 from generator.language.complexity import parse_complexity, parse_counts
 from generator.plan.evaluated import planned_scenes
+from generator.plan.ladder import STEPS, LadderRequest
 from generator.plan.options import WorldOptions
 from generator.plan.plan import count_splits
 from generator.plan.power import sentence
-from generator.plan.prepare import parse_resolution, plan_world, prepare
+from generator.plan.prepare import parse_resolution, plan_world, prepare, prepare_ladder
 from generator.plan.store import StoredPlan, is_planned
 from generator.render.farm import Farm, default_workers
 from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
@@ -222,6 +224,74 @@ def render(
     if not shard:
         write_first_benchmarks(root, render_options.exposed_negatives, progress)
     return _finished(root, render_options.out)
+
+
+def ladder(
+    factor: str,
+    *,
+    steps: int = STEPS,
+    family: str | None = None,
+    scenes: int | str = 100,
+    resolution: str = "320x240",
+    environments: Sequence[str] = (),
+    seed: int = 0,
+    out: str | Path | None = None,
+    quality: str = "standard",
+    device: str | None = None,
+    workers: int | None = None,
+    progress: Progress = SILENT,
+) -> Dataset:
+    """Render a world of ladders: the same scenes in several steps of one factor, with a benchmark
+    that asks the same question at every step (docs/ladders.md).
+
+    If it was stopped, call it again to continue.
+
+    Args:
+        factor: distractors, interference, size, occlusion, contrast or caption-length.
+        steps: number of steps.
+        family: of the world; by default clevr, or clevr-many if scenes have distractors.
+        scenes: number of scenes of each step, an even number. Half of them are the other half with
+            the values of two objects exchanged.
+        resolution: such as "320x240".
+        environments: the only environments of the scenes; by default all of the family.
+        seed: of the scenes.
+        out: a folder or a URL; by default named after the options.
+        quality: as in `RenderOptions`.
+        device: as in `RenderOptions`.
+        workers: as of `render`.
+        progress: where progress is reported.
+
+    Returns:
+        The dataset. Its benchmark is named ladder-FACTOR.
+
+    Raises:
+        UserError: options are impossible, the disk has no room, or rendering failed.
+    """
+    request = LadderRequest(factor, steps)
+    options = WorldOptions(
+        family=family or ("clevr-many" if request.n_distractors else "clevr"),
+        scenes=str(scenes),
+        resolution=resolution,
+        environments=tuple(environments),
+        seed=seed,
+    )
+    prepared = prepare_ladder(options, request)
+    device = find_device(device or "auto")
+    rendering = Rendering(quality, (), device).request
+    root = _local(out or prepared.folder_name)
+    work = work_of(plan_world(prepared, root), rendering)
+    worker_farm = _farm(workers, "local", None, device)
+    _log_work(work, root, device, worker_farm)
+    render_work(work, root, root, worker_farm, progress)
+    describe_world(
+        root,
+        Dataset.open(root).world,
+        holdout=prepared.holdout,
+        name=f"ladder-{factor}",
+        request=LADDER_TEXTS,
+        progress=progress,
+    )
+    return _finished(root, out)
 
 
 @_shows_options_of(RenderOptions, SlurmOptions, WorldOptions)

@@ -77,6 +77,8 @@ WITHOUT_DATASET = {
     *(
         "gen list",
         "gen plan",
+        "gen ladder",
+        "gen suite",
         "gen completion",
         "gen vocab check",
         "gen vocab show",
@@ -92,6 +94,7 @@ OF_RUNS = {
     "score tables",
     "score compare",
     "score experiment",
+    "score suite",
 }
 """Commands that read runs. tests/evaluator/runs tries links in a run, tests/evaluator/experiments
 in an experiment."""

@@ -1,7 +1,5 @@
 """The command `score experiment`: runs all stages of an experiment and makes its tables."""
 
-import shlex
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evaluator.cli.options import FILE, JSON, NEW_FOLDER, job_options, take_slurm
+from evaluator.cli.stages import (
+    check_commands,
+    command_line,
+    copy_command_line,
+    describe_work,
+    exit_code,
+    say_failures,
+)
 from generator.base.commands import Command, result, say
-from generator.base.errors import UserError
 from generator.base.paths import check_own_files
 
 if TYPE_CHECKING:
@@ -99,16 +104,16 @@ def experiment(
     dry_lab = Lab(out, user_models, scale, dry=True)
     recipe.make(dry_lab, settings)
     stages = _all_stages(dry_lab, recipe.paper)
-    _check_commands(context.find_root(), stages, out)
+    check_commands(context.find_root(), stages, out)
     say(recipe.about)
     _say_work(stages, out)
     if dry_run:
-        commands = [f"{_copy_command(stage, out)}{_command(stage, out)}" for stage in stages]
+        commands = [copy_command_line(stage, out) + command_line(stage, out) for stage in stages]
         result({"commands": commands}, as_json, "\n".join(commands))
         return
 
     def say_stage(stage: "Stage", number: int) -> None:
-        say(f"[{number}/{len(stages)}] {_command(stage, out)}")
+        say(f"[{number}/{len(stages)}] {command_line(stage, out)}")
 
     lab = Lab(out, user_models, scale, tell=say_stage, place=place)
     recipe.make(lab, settings)
@@ -123,13 +128,7 @@ def experiment(
         {"tables": folder, "failed": sorted(failures)}, as_json, folder or "No table could be made."
     )
     if failures:
-        context.exit(_exit_code(failures))
-
-
-def _exit_code(failures: Mapping[str, "Failure"]) -> int:
-    """2 if a stage failed by a user's mistake, as that stage's command exits; else 1."""
-    is_mistake = any(failure.code == 2 for failure in failures.values())
-    return 2 if is_mistake else 1
+        context.exit(exit_code(failures))
 
 
 def _all_stages(lab: "Lab", paper: str) -> list["Stage"]:
@@ -156,90 +155,4 @@ def _say_end(lab: "Lab", failures: Mapping[str, "Failure"], out: Path) -> None:
     for label, reason in lab.not_shown.items():
         say(f"{label} is not shown: {reason}.")
     # A failure is listed for each stage that needs the failed one.
-    _say_failures({failure.stage.name: failure for failure in failures.values()}, out)
-
-
-def describe_work(stages: Sequence["Stage"]) -> str:
-    """Describe what stages run.
-
-    Args:
-        stages: The stages that are left.
-
-    Returns:
-        How often each command runs, and how many images are rendered. Images of training are those
-        of one pass; `--epochs` says how many passes.
-    """
-    counts = Counter(" ".join(stage.command.split()[:2]) for stage in stages)
-    images = sum(planned_images(stage.options.get("scenes")) for stage in stages)
-    parts = []
-    for command, number in counts.items():
-        rendered = f" ({images:,} images)" if command == "gen render" and images else ""
-        parts.append(f"{number} × {command}{rendered}")
-    return ", ".join(parts)
-
-
-def planned_images(scenes: object) -> int:
-    """Count the images that `gen plan --scenes` plans.
-
-    Args:
-        scenes: The value of the option: a number, or a number for each split. Anything else, such
-            as `grid` or None, counts as 0.
-
-    >>> planned_images("train=200,val=20"), planned_images(210), planned_images("grid")
-    (220, 210, 0)
-    """
-    number = 0
-    for part in str(scenes).split(","):
-        count = part.rpartition("=")[2]
-        if count.isdigit():
-            number += int(count)
-    return number
-
-
-def _command(stage: "Stage", out: Path) -> str:
-    """The command line of a stage."""
-    return shlex.join(stage.words(out))
-
-
-def _copy_command(stage: "Stage", out: Path) -> str:
-    """The shell command that copies the folder which a stage amends; "" if it amends none."""
-    if not stage.amended:
-        return ""
-    source = shlex.quote(str(stage.amended.out(out)))
-    copy = shlex.quote(str(stage.out(out)))
-    return f"mkdir -p {copy} && cp -r {source}/. {copy} && "
-
-
-def _check_commands(root: click.Context, stages: Sequence["Stage"], out: Path) -> None:
-    """Raise UserError for options that `score` would refuse. Commands of `gen` are not checked."""
-    for stage in stages:
-        program, *names = stage.command.split()
-        if program != "score":
-            continue
-        command = root.command
-        for name in names:
-            subcommand = None
-            if isinstance(command, click.Group):
-                subcommand = command.get_command(root, name)
-            if subcommand is None:
-                raise UserError(
-                    f"`{_command(stage, out)}`: `score` has no such command; `score --help` lists "
-                    f"them."
-                )
-            command = subcommand
-        arguments = stage.words(out)[1 + len(names) :]
-        try:
-            command.make_context(stage.command, arguments, parent=root).close()
-        except click.UsageError as error:
-            raise UserError(f"`{_command(stage, out)}`: {error.format_message()}") from None
-
-
-def _say_failures(failures: Mapping[str, "Failure"], out: Path) -> None:
-    """Say which commands failed, with the end of their logs."""
-    for failure in failures.values():
-        say(f"Failed with exit code {failure.code}: {_command(failure.stage, out)}")
-        say(failure.end_of_log)
-        say(
-            f"Its log is {failure.log}. Finished work is kept: fix this and run the same command "
-            f"again."
-        )
+    say_failures({failure.stage.name: failure for failure in failures.values()}, out)

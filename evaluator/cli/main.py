@@ -12,6 +12,7 @@ from evaluator.cli.pictures import embeddings, generate, probe
 from evaluator.cli.report import report, tables
 from evaluator.cli.run import ask, measure, run
 from evaluator.cli.submit import challenge, commit, leaderboard, rerun, submit
+from evaluator.cli.suite import suite
 from evaluator.cli.train import train
 from generator.base.commands import Command, Commands, completion, result
 
@@ -56,6 +57,7 @@ for command in (
     embeddings,
     probe,
     experiment,
+    suite,
     audit,
     familiarity,
     models,

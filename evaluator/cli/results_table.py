@@ -127,6 +127,18 @@ def _caveats(entry: dict[str, Any]) -> list[str]:
     return lines
 
 
+def print_any_table(table: Table, title: str) -> None:
+    """Print a table to stdout, as wide as the terminal allows, with its notes.
+
+    Args:
+        table: The table.
+        title: Its title.
+    """
+    print_wide(_printed(table, title, below="\n"))
+    for note in table.all_notes():
+        print_line(note, "dim")
+
+
 def print_paper_table(table: Table) -> None:
     """Print a table of a paper to stdout, intervals below their values, with its notes.
 

@@ -23,10 +23,16 @@ bfloat16 move a score by less, and answers at random by more."""
 
 @click.command(
     cls=Command,
-    examples=["submit suite-out/CLIP --out clip", "submit run-a run-b --name mine --out mine"],
+    examples=[
+        "submit results-suite --model CLIP --out clip",
+        "submit run-a run-b --name mine --out mine",
+    ],
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=FOLDER)
 @click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write.")
+@click.option(
+    "--model", help="Submit only the runs of the model of this name, as `score suite` calls it."
+)
 @click.option("--name", help="Name of the model on the board.  [default: its SPEC, without paths]")
 @click.option(
     "--opening",
@@ -35,7 +41,12 @@ bfloat16 move a score by less, and answers at random by more."""
 )
 @JSON
 def submit(
-    runs: tuple[Path, ...], out: Path, name: str | None, opening: Path | None, as_json: bool
+    runs: tuple[Path, ...],
+    out: Path,
+    model: str | None,
+    name: str | None,
+    opening: Path | None,
+    as_json: bool,
 ) -> None:
     """Make one folder of the runs of a model, to send to a leaderboard.
 
@@ -47,7 +58,7 @@ def submit(
     from evaluator.submissions.write import open_sources, write_submission
 
     opened = None if opening is None else read_opening(opening)
-    record = write_submission(open_sources(runs), out, name=name, opening=opened)
+    record = write_submission(open_sources(runs, model), out, name=name, opening=opened)
     n_runs = len(record["runs"])
     plural = "s" * (n_runs > 1)
     say(f"{n_runs:,} run{plural} of {record['name']}: every number follows from the scores.")

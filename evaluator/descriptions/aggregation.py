@@ -89,13 +89,10 @@ def aggregate_measures(
     for labels in sorted(groups, key=lambda labels: tuple(map(_sort_key, labels))):
         members = groups[labels]
         named = dict(zip(by, labels, strict=True))
-        of_group = [images[i] for i in members]
-        own_clusters = clusters.take(np.array(members))
-        for measure in shares:
-            counts = shares_of(measure, of_group, shares)
-            rows.append(_mean_row(measure, named, counts, own_clusters, level))
-        for gap in gaps_of(shares):
-            rows.append(_gap_row(gap, named, of_group, own_clusters, level=level, shares=shares))
+        counted = _count_measures([images[i] for i in members], shares)
+        estimates = _estimate_means(counted, clusters.take(np.array(members)), level)
+        for measure, estimate in zip(counted, estimates, strict=True):
+            rows.append(measure.row(named, estimate))
     return rows
 
 
@@ -136,61 +133,95 @@ def shares_of(
     return counts, counts_of
 
 
-def _mean_row(
-    measure: str,
-    labels: Mapping[str, Any],
-    counted: tuple[np.ndarray, np.ndarray],
-    clusters: Clusters,
-    level: float,
-) -> MeasureRow:
-    """The row of a measure. counted: what is counted in each image, and of how many."""
-    counts, counts_of = counted
-    defined = counts_of > 0
-    estimate = NOTHING
-    if defined.any():
-        of_images = counts[defined] / counts_of[defined]
-        estimate = cluster_means(of_images[:, None], clusters.take(defined), level)[0]
-    return MeasureRow(
-        measure=measure,
-        labels=labels,
-        estimate=estimate,
-        n_images=int(defined.sum()),
-        n_undefined=int((~defined).sum()),
-        total=float(counts.sum()),
-        total_of=float(counts_of.sum()),
-    )
+@dataclass(frozen=True, kw_only=True)
+class _CountedMeasure:
+    """A measure or a paired difference of two, counted in the n images of a group."""
+
+    name: str
+    """A name of `measures.SHARES`, or of GAPS."""
+    defined: np.ndarray
+    """bool (n,): whether an image has something to count."""
+    of_images: np.ndarray
+    """float64, one for each image in which it is defined: its share, or the difference."""
+    is_share: bool
+    """Whether `of_images` are in 0..1."""
+    total: float
+    """As `MeasureRow.total`."""
+    total_of: float
+    """As `MeasureRow.total_of`."""
+
+    def row(self, labels: Mapping[str, Any], estimate: Estimate) -> MeasureRow:
+        """The row of the measure. labels: the group; estimate: of its mean."""
+        return MeasureRow(
+            measure=self.name,
+            labels=labels,
+            estimate=estimate,
+            n_images=int(self.defined.sum()),
+            n_undefined=int((~self.defined).sum()),
+            total=self.total,
+            total_of=self.total_of,
+        )
 
 
-def _gap_row(
-    gap: str,
-    labels: Mapping[str, Any],
-    images: Sequence[Any],
-    clusters: Clusters,
-    *,
-    level: float,
-    shares: Shares,
-) -> MeasureRow:
-    """The mean over images with facts of both sorts of their difference of recall: effects of the
-    image cancel."""
-    of_held_out, of_seen = GAPS[gap]
-    held_out, n_held_out = shares_of(of_held_out, images, shares)
-    seen, n_seen = shares_of(of_seen, images, shares)
-    defined = (n_held_out > 0) & (n_seen > 0)
-    estimate = NOTHING
-    differences = np.zeros(0)
-    if defined.any():
-        differences = held_out[defined] / n_held_out[defined] - seen[defined] / n_seen[defined]
-        own_clusters = clusters.take(defined)
-        estimate = cluster_means(differences[:, None], own_clusters, level, shares=[False])[0]
-    return MeasureRow(
-        measure=gap,
-        labels=labels,
-        estimate=estimate,
-        n_images=int(defined.sum()),
-        n_undefined=int((~defined).sum()),
-        total=float(differences.sum()),
-        total_of=float(defined.sum()),
-    )
+def _count_measures(images: Sequence[Any], shares: Shares) -> list[_CountedMeasure]:
+    """Count every measure of `shares`, then every paired difference of them, in some images."""
+    counts_by_measure = {measure: shares_of(measure, images, shares) for measure in shares}
+    counted = []
+    for measure, (counts, counts_of) in counts_by_measure.items():
+        defined = counts_of > 0
+        counted.append(
+            _CountedMeasure(
+                name=measure,
+                defined=defined,
+                of_images=counts[defined] / counts_of[defined],
+                is_share=True,
+                total=float(counts.sum()),
+                total_of=float(counts_of.sum()),
+            )
+        )
+    for gap in gaps_of(shares):
+        # Over images with facts of both sorts: effects of the image cancel.
+        of_held_out, of_seen = GAPS[gap]
+        held_out, n_held_out = counts_by_measure[of_held_out]
+        seen, n_seen = counts_by_measure[of_seen]
+        both = (n_held_out > 0) & (n_seen > 0)
+        differences = held_out[both] / n_held_out[both] - seen[both] / n_seen[both]
+        counted.append(
+            _CountedMeasure(
+                name=gap,
+                defined=both,
+                of_images=differences,
+                is_share=False,
+                total=float(differences.sum()),
+                total_of=float(both.sum()),
+            )
+        )
+    return counted
+
+
+def _estimate_means(
+    counted: Sequence[_CountedMeasure], clusters: Clusters, level: float
+) -> list[Estimate]:
+    """The mean of each measure over the images in which it is defined.
+
+    Most measures are defined in the same images. These are estimated together, because what
+    depends on the images alone takes most of the time.
+    """
+    places_by_images: dict[bytes, list[int]] = {}
+    for place, measure in enumerate(counted):
+        places_by_images.setdefault(measure.defined.tobytes(), []).append(place)
+    estimates = [NOTHING] * len(counted)
+    for places in places_by_images.values():
+        together = [counted[place] for place in places]
+        means = cluster_means(
+            np.stack([measure.of_images for measure in together], axis=1),
+            clusters.take(together[0].defined),
+            level,
+            shares=[measure.is_share for measure in together],
+        )
+        for place, mean in zip(places, means, strict=True):
+            estimates[place] = mean
+    return estimates
 
 
 def _sort_key(label: Any) -> tuple[str, Any]:

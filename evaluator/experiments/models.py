@@ -1,18 +1,31 @@
 """The models that an experiment starts from: the recipe's, and the user's from a TOML file."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationError
 
-from evaluator.experiments.stages import Options, Stage, Text, joined
+from evaluator.experiments.stages import Option, Options, Stage, Text, joined
 from generator.base.declarations import Declared, sentence_of
 from generator.base.errors import UserError
 from generator.base.files import read_toml
 
 HARMLESS_OPTIONS = {
+    "ask": {
+        "allow_contaminated",
+        "budget",
+        "device",
+        "level",
+        "limit",
+        "max_tokens",
+        "orders",
+        "samples",
+        "temperature",
+        "verify",
+    },
     "run": {
         "allow_contaminated",
         "batch_size",
@@ -46,8 +59,9 @@ HARMLESS_OPTIONS = {
         "texts",
     },
 }
-"""Options of `score run` and of `score train` that a file of models may set without --allow-code.
-An option that is not here may run code, contact a host, read other files or write elsewhere."""
+"""Options of `score ask`, `score run` and `score train` that a file of models may set without
+--allow-code. An option that is not here may run code, contact a host, read other files or write
+elsewhere."""
 HARMLESS_FLAGS = {"allow_contaminated", "full_pools", "text_encoder", "verify"}
 """Those of HARMLESS_OPTIONS that take no value."""
 _REACHING = re.compile(r"\b(python|api):|://")
@@ -88,7 +102,7 @@ def trained_model(trained: Stage, arguments: str = "", run: Options | None = Non
 
 
 _Value: TypeAlias = StrictBool | StrictInt | StrictFloat | StrictStr
-_Table: TypeAlias = dict[
+OptionTable: TypeAlias = dict[
     Annotated[str, Field(pattern=r"^[a-z][a-z_-]*$")],
     _Value | list[StrictInt | StrictFloat | StrictStr],
 ]
@@ -100,9 +114,9 @@ class _DeclaredModel(Declared):
 
     spec: str = ""
     """As `Model.spec`."""
-    run: _Table = Field(default_factory=dict)
+    run: OptionTable = Field(default_factory=dict)
     """As `Model.run`."""
-    train: _Table = Field(default_factory=dict)
+    train: OptionTable = Field(default_factory=dict)
     """As `Model.train`."""
     missing: str = ""
     """As `Model.missing`."""
@@ -132,18 +146,20 @@ def read_models(path: Path, allow_code: bool = False) -> dict[str, Model]:
     try:
         declared = _DeclaredModels.model_validate(read_toml(path, "file of models")).models
     except ValidationError as error:
-        raise UserError(f"{path}: {_sentence(error)}") from None
+        raise UserError(f"{path}: {sentence_of_mistake(error)}") from None
     models = {}
     for name, of_user in declared.items():
         if not (of_user.spec or of_user.missing):
             raise UserError(f"{path}: models.{name}.spec is missing.")
         model = Model(
             spec=of_user.spec,
-            run=_with_underscores(of_user.run),
-            train=_with_underscores(of_user.train),
+            run=with_underscores(of_user.run),
+            train=with_underscores(of_user.train),
             missing=of_user.missing,
         )
-        reaching = None if allow_code else _reaching_part(model)
+        reaching = None
+        if not allow_code:
+            reaching = reaching_part(of_user.spec, {"run": model.run, "train": model.train})
         if reaching is not None:
             raise UserError(
                 f"{path}: the model '{name}' has '{reaching}', which can run code, reach a host or "
@@ -153,8 +169,15 @@ def read_models(path: Path, allow_code: bool = False) -> dict[str, Model]:
     return models
 
 
-def _sentence(error: ValidationError) -> str:
-    """What is wrong with a file, with the form of options if one is a string."""
+def sentence_of_mistake(error: ValidationError) -> str:
+    """Say what is wrong with a file of models.
+
+    Args:
+        error: The error of its declaration.
+
+    Returns:
+        A sentence, with the form of options if one is a string.
+    """
     mistake = error.errors()[0]
     place = mistake["loc"]
     if len(place) == 3 and place[2] in ("run", "train") and isinstance(mistake["input"], str):
@@ -163,18 +186,34 @@ def _sentence(error: ValidationError) -> str:
     return sentence_of(mistake)
 
 
-def _with_underscores(options: Options) -> Options:
-    """Options by their names in Python."""
+def with_underscores(options: Options) -> dict[str, Option]:
+    """Rename options of the command line to their names in Python.
+
+    Args:
+        options: By name with -.
+
+    Returns:
+        The same by name with _.
+    """
     return {name.replace("-", "_"): option for name, option in options.items()}
 
 
-def _reaching_part(model: Model) -> str | None:
-    """The first part of a user's model that may run code, contact a host or write elsewhere; None
-    if there is none."""
-    if _REACHING.search(str(model.spec)):
-        return str(model.spec)
-    for command, options in (("run", model.run), ("train", model.train)):
-        for name, option in options.items():
+def reaching_part(spec: str, options_by_command: Mapping[str, Options]) -> str | None:
+    """Find what a user's model may reach.
+
+    Args:
+        spec: The model as `--model` takes it.
+        options_by_command: Further options of `score ask`, `score run` and `score train`, by the
+            keys of HARMLESS_OPTIONS.
+
+    Returns:
+        The first part that may run code, contact a host or write elsewhere; None if there is none.
+    """
+    if _REACHING.search(spec):
+        return spec
+    for command, options in options_by_command.items():
+        for option_name, option in options.items():
+            name = option_name.replace("-", "_")
             is_flag = name in HARMLESS_FLAGS
             # A value after a flag would be another argument of the command, such as a dataset.
             if name not in HARMLESS_OPTIONS[command] or is_flag != isinstance(option, bool):

@@ -1,4 +1,5 @@
-"""Figures of pooled results: by split, complexity, count, error, rewording and edits; and gaps."""
+"""Figures of pooled results: by split, complexity, count, error, rewording, edits and steps of a
+ladder; and gaps."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -6,6 +7,7 @@ from typing import Any
 
 from evaluator.protocols.items import COUNTS, reported_splits
 from evaluator.protocols.records import LABELS, Results, by_key, split_of
+from evaluator.protocols.steps import HALF_POINT, Steps, read_step
 from evaluator.provenance.contamination import marked
 from evaluator.report.chart import Spec
 from evaluator.report.figure import (
@@ -22,6 +24,16 @@ _ATOMS = {"x": {"field": "x", "type": "ordinal", "title": "atoms", "axis": {"lab
 """The encoding of an axis that counts atoms."""
 _EDITS = {"x": {"field": "x", "type": "ordinal", "title": "edits", "axis": {"labelAngle": 0}}}
 """The encoding of an axis that counts the words in which two texts differ."""
+_MAGNITUDES = {
+    "x": {
+        "field": "x",
+        "type": "ordinal",
+        "sort": "values",
+        "title": "magnitude",
+        "axis": {"labelAngle": 0},
+    }
+}
+"""The encoding of an axis of the steps of a ladder, easiest first."""
 _KIND_OF_EDITS = re.compile(r"(\d+)-edits?")
 """The kinds of items that differ in a number of words, such as those of the paraphrase ladder."""
 
@@ -44,6 +56,7 @@ def figures(entries: Sequence[Results]) -> list[Figure]:
         by_error,
         by_rewording,
         by_edits,
+        by_steps,
     )
     drawings = [*gap(named), *gaps(named)]
     for draw in of_protocol:
@@ -245,6 +258,40 @@ def by_edits(entries: Sequence[Results], protocol: str) -> list[Figure]:
         kind="splits",
         panels=panels,
         encoding=_EDITS,
+    )
+
+
+def by_steps(entries: Sequence[Results], protocol: str) -> list[Figure]:
+    """Draw accuracy by the steps of a ladder.
+
+    Args:
+        entries: Pooled results.
+        protocol: The protocol to draw.
+
+    Returns:
+        A figure with a panel for each factor and split and a line for each model; [] for other
+        protocols.
+    """
+    if protocol != Steps.name:
+        return []
+    benchmark_labels = label_of_benchmarks(entries)
+    panels: dict[str, list[Spec]] = {}
+    for entry in entries:
+        rows = [row for row in entry["rows"] if row["protocol"] == protocol and is_reported(row)]
+        for row in rows:
+            if row["metric"] == HALF_POINT or row["is_gap"] or row["error"]:
+                continue
+            factor, magnitude = read_step(row["kind"])
+            names = [*(row[label] for label in benchmark_labels), factor, row["split"]]
+            record = chart_record(row, entry["model"], magnitude)
+            panels.setdefault(", ".join(names), []).append(record)
+    return draw_figure(
+        f"steps-{protocol}",
+        title="Accuracy by the steps of a ladder",
+        about="The easiest step is on the left. Dashed: chance.",
+        kind="splits",
+        panels=panels,
+        encoding=_MAGNITUDES,
     )
 
 

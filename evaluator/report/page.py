@@ -345,6 +345,7 @@ _SAME_SECTION = {"gaps": "split", "load": "complexity", "edits": "rewording"}
 """{first word of the figures' names: the section of another name that has them}."""
 _ORDER = (
     "split",
+    "steps",
     "grid",
     "familiar",
     "errors",

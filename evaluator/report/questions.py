@@ -10,6 +10,7 @@ from typing import Any
 from evaluator.protocols.errors import BY_ATOM, BY_FAMILIARITY
 from evaluator.protocols.hard_positives import BRITTLENESS
 from evaluator.protocols.records import LABELS, Results
+from evaluator.protocols.steps import HALF_POINT, Steps, read_step
 from evaluator.report.overview import MetricLine, read_lines
 from evaluator.report.table import number
 from evaluator.report.verdict import (
@@ -240,6 +241,46 @@ def _about_complexity(lines: Sequence[MetricLine]) -> str:
     )
 
 
+def _about_steps(lines: Sequence[MetricLine]) -> str:
+    """Where accuracy falls to half between 100% and chance."""
+    sentences = []
+    for line in lines:
+        if line.first["metric"] != HALF_POINT:
+            continue
+        factor = line.first["kind"]
+        accuracies = [
+            _row_of(other)
+            for other in lines
+            if other.first["metric"] != HALF_POINT and read_step(other.first["kind"])[0] == factor
+        ]
+        scored = [row for row in accuracies if row is not None]
+        row = next(iter(line.rows.values()))
+        if row["value"] is not None:
+            sentences.append(f"At {factor} {row['value']:.3g}{_between(row)}.")
+        elif scored:
+            easiest, hardest = scored[0], scored[-1]
+            half = (1 + easiest["chance"]) / 2
+            if easiest["value"] < half:
+                sentences.append(
+                    f"It is below half ({number(half, 'share')}%) at the easiest step already, "
+                    f"{easiest['kind']}: {_percent(easiest)}."
+                )
+            else:
+                sentences.append(
+                    f"It does not fall to half ({number(half, 'share')}%) up to the hardest step, "
+                    f"{hardest['kind']}: {_percent(hardest)}."
+                )
+    return " ".join(sentences)
+
+
+def _between(row: Row) -> str:
+    """The interval of a half point; an open end lies beyond the ladder."""
+    if row["low"] is None and row["high"] is None:
+        return ""
+    low, high = ("…" if row[end] is None else f"{row[end]:.3g}" for end in ("low", "high"))
+    return f" [{low}, {high}]"
+
+
 def _values(lines: Sequence[MetricLine]) -> str:
     """The values of the first measures, on seen and unseen combinations where both are known."""
     parts = []
@@ -296,12 +337,24 @@ def _is_reworded(row: Row) -> bool:
     return row["metric"] == BRITTLENESS
 
 
+def _is_of_ladder(row: Row) -> bool:
+    return row["protocol"] == Steps.name and row["error"] is None
+
+
 QUESTIONS = (
     ReportQuestion(
         "split",
         "Does every task show the same?",
-        lambda row: row["is_main"] and row["error"] is None and row["n"] is None,
+        lambda row: (
+            row["is_main"] and row["error"] is None and row["n"] is None and not _is_of_ladder(row)
+        ),
         _about_tasks,
+    ),
+    ReportQuestion(
+        "steps",
+        "Where does accuracy fall to half between 100% and chance?",
+        _is_of_ladder,
+        _about_steps,
     ),
     ReportQuestion(
         "familiar",
@@ -336,6 +389,7 @@ QUESTIONS = (
             and row["error"] is None
             and row["n"] is None
             and not _is_reworded(row)
+            and not _is_of_ladder(row)
         ),
         _about_rules,
     ),

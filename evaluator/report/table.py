@@ -8,6 +8,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from evaluator.protocols.items import COUNTS
+from evaluator.protocols.steps import HALF_POINT
 from evaluator.statistics.intervals import LEVEL
 
 DASH = "–"
@@ -141,6 +142,8 @@ def result_cell(row: Row | None, of: Mapping[str, Any] | None = None, decimals: 
         reason = "this split has no items"
         if row.get("unscored"):
             reason = f"none of {row['unscored']:,} items has a score"
+        elif row.get("items") and row.get("metric") == HALF_POINT:
+            reason = "accuracy does not cross half between two steps"
         return Cell(reason=row.get("reason") or reason, numbers=row, of=of or {})
     text = value_text(row, ("sd", "sd_blocks", "sd_runs"), decimals)
     return Cell(text, interval(row, decimals), numbers=row, of=of or {})
@@ -176,16 +179,21 @@ def interval(row: Row, decimals: int = 1) -> str:
         decimals: Digits after the point of shares in percent.
 
     Returns:
-        The ends in the row's unit, in square brackets; "" if it has no interval.
+        The ends in the row's unit, in square brackets, "…" for an open end; "" if it has no
+        interval.
 
     Example:
         >>> interval({"low": 0.4, "high": 0.6, "unit": "share"})
         '[40.0, 60.0]'
     """
-    if row["low"] is None:
+    if row["low"] is None and row.get("high") is None:
         return ""
-    low, high = (number(row[end], row["unit"], decimals) for end in ("low", "high"))
-    return f"[{low}, {high}]"
+    ends = []
+    for end in ("low", "high"):
+        # The half point of a ladder may have an end beyond its last step.
+        is_open = row[end] is None
+        ends.append("…" if is_open else number(row[end], row["unit"], decimals))
+    return f"[{', '.join(ends)}]"
 
 
 def spread(row: Row, over: str, decimals: int = 1) -> str:

@@ -102,10 +102,16 @@ class CheckedRun:
         return " ".join(parts)
 
     @property
+    def world_name(self) -> str:
+        """The world of its track; for a dataset of no suite the name of the benchmark."""
+        return self.place.world or self.run.benchmark.name
+
+    @property
     def column(self) -> str:
         """Track, world and question set, such as `bind/color`."""
-        title = self.place.title or self.run.benchmark.name
-        return f"{title} {self.question_set}".strip() if self.place.title else title
+        if not self.place.title:
+            return self.world_name
+        return f"{self.place.title} {self.question_set}".strip()
 
 
 def check_submission(
@@ -130,7 +136,9 @@ def check_submission(
     for entry in submission.record["runs"]:
         run = _check_run(submission, entry, datasets, tables)
         for protocol in run.run.record["protocols"]:
-            key = (run.place, run.run.benchmark.name, run.question_set, protocol)
+            # Several trainings are pooled, and none can be chosen, if each names its seed.
+            seed = run.results["factors"]["training_seed"]
+            key = (run.place, run.run.benchmark.name, run.question_set, protocol, seed)
             if key in answered:
                 raise UserError(
                     f"{submission.name} answers {protocol} of {run.column} twice; one of the "

@@ -7,21 +7,24 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import marked
 from evaluator.report.figures import figures
 from evaluator.report.page import render
-from evaluator.report.table import number
+from evaluator.report.table import DASH
 from evaluator.runs.folder import folder_name
 from evaluator.submissions.assemble import Board
+from evaluator.submissions.form_spread import FormMean
 from evaluator.submissions.marks import Mark
 from evaluator.submissions.ranking import (
     BoardRow,
     Entrant,
-    FormTable,
     PooledForms,
+    TrackTable,
     pool_forms,
-    rank_form,
+    rank_tracks,
 )
+from evaluator.suite.scores import Score
 from generator.base.errors import visible
 from generator.base.files import write_json, write_text
 from generator.base.pages import page_environment
@@ -52,13 +55,15 @@ def write_board(board: Board, out: Path, *, title: str, pools_forms: bool = Fals
     Raises:
         UserError: Runs of one model and world differ in more than their turn.
     """
-    tables = [rank_form(form, board.entrants) for form in board.forms]
+    tables = []
+    for form in board.forms:
+        tables += rank_tracks(form, board.entrants)
     pooled = pool_forms(tables) if pools_forms else []
     out.mkdir(parents=True, exist_ok=True)
     model_pages = _number_pages([entrant.name for entrant in board.entrants], "model")
-    world_pages = _write_worlds(board, tables, out)
+    world_pages = _write_worlds(tables, out)
     environment = page_environment("evaluator", "submissions/assets")
-    environment.filters |= {"percent": _percent, "interval": _interval, "in_points": _in_points}
+    environment.filters |= {"percent": _percent, "interval": _interval}
     shared = {
         "title": title,
         "meanings": _MEANINGS,
@@ -71,7 +76,6 @@ def write_board(board: Board, out: Path, *, title: str, pools_forms: bool = Fals
         pooled=pooled,
         refused={Path(folder).name: reason for folder, reason in board.refused.items()},
         unanswered=board.unanswered,
-        intervals_of=_mean_intervals(pooled),
     )
     write_text(out / HOME, home)
     write_json(out / _DATA, _data_of(board, tables, pooled))
@@ -85,34 +89,27 @@ def write_board(board: Board, out: Path, *, title: str, pools_forms: bool = Fals
     return [*pages, *(out / file for file in world_pages.values())]
 
 
-def _write_worlds(
-    board: Board, tables: Sequence[FormTable], out: Path
-) -> dict[tuple[str, str], str]:
-    """Write a page for each world of each form, with all rows and figures of all models.
+def _write_worlds(tables: Sequence[TrackTable], out: Path) -> dict[tuple[str, str], str]:
+    """Write a page for each world of each table, with all rows and figures of all models.
 
-    Returns: By form and column, the file.
+    Returns: By title of the table and world, the file.
     """
-    keys = []
-    entries_of: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    entries_of: dict[tuple[str, str], list[Results]] = {}
     for table in tables:
-        pooled_of = {entrant.name: entrant.pooled(table.form) for entrant in board.entrants}
-        for column in table.columns:
-            key = (table.form.title, column.name)
-            keys.append(key)
-            of_world = []
-            for pooled in pooled_of.values():
-                if column.name in pooled:
-                    of_world.append(pooled[column.name])
-            entries_of[key] = []
-            for entry in of_world:
-                entries_of[key].append({**entry, "model": visible(entry["model"])})
-    files = _number_pages([" ".join(key) for key in keys], "world")
+        for world in table.worlds:
+            entries: list[Results] = []
+            for row in table.rows:
+                if world in row.worlds:
+                    entries += row.worlds[world].entries
+            if entries:
+                entries_of[table.title, world] = entries
+    files = _number_pages([" ".join(key) for key in entries_of], "world")
     pages = {}
-    for key in keys:
-        entries = entries_of[key]
-        named = [{**entry, "model": marked(entry["model"], entry)} for entry in entries]
+    for key, entries in entries_of.items():
+        visible_entries = [{**entry, "model": visible(entry["model"])} for entry in entries]
+        named = [{**entry, "model": marked(entry["model"], entry)} for entry in visible_entries]
         pages[key] = files[" ".join(key)]
-        write_text(out / pages[key], render(named, figures(entries), home=HOME))
+        write_text(out / pages[key], render(named, figures(visible_entries), home=HOME))
     return pages
 
 
@@ -124,7 +121,7 @@ def _number_pages(names: Sequence[str], kind: str) -> dict[str, str]:
     return pages
 
 
-def _rows_of(entrant: Entrant, tables: Sequence[FormTable]) -> list[tuple[FormTable, BoardRow]]:
+def _rows_of(entrant: Entrant, tables: Sequence[TrackTable]) -> list[tuple[TrackTable, BoardRow]]:
     """The rows of a model, each with the table that it is in."""
     rows = []
     for table in tables:
@@ -134,19 +131,8 @@ def _rows_of(entrant: Entrant, tables: Sequence[FormTable]) -> list[tuple[FormTa
     return rows
 
 
-def _mean_intervals(pooled: Sequence[PooledForms]) -> dict[str, dict[str, dict[str, Any]]]:
-    """By suite and model, the mean over forms as a row with an interval."""
-    intervals: dict[str, dict[str, dict[str, Any]]] = {}
-    for of_suite in pooled:
-        means = of_suite.spread.means
-        intervals[of_suite.title] = {
-            model: {**asdict(mean), "unit": "share"} for model, mean in means.items()
-        }
-    return intervals
-
-
 def _data_of(
-    board: Board, tables: Sequence[FormTable], pooled: Sequence[PooledForms]
+    board: Board, tables: Sequence[TrackTable], pooled: Sequence[PooledForms]
 ) -> dict[str, Any]:
     """The tables as JSON data."""
     forms = []
@@ -154,6 +140,9 @@ def _data_of(
         rows = []
         for row in table.rows:
             submission = row.entrant.submission
+            worlds = {}
+            for world, of_world in row.worlds.items():
+                worlds[world] = None if of_world.score is None else of_world.score.record()
             rows.append(
                 {
                     "model": row.entrant.name,
@@ -162,22 +151,22 @@ def _data_of(
                     "why": row.mark.why,
                     "rank": row.rank,
                     "why_unranked": row.why_unranked,
-                    "mean": row.mean,
-                    "low": row.low,
-                    "high": row.high,
+                    "mean": None if row.mean is None else row.mean.record(),
                     "training": row.training,
-                    "worlds": [_cell_data(cell) for cell in row.cells],
+                    "text_only": row.entrant.is_text_only,
+                    "worlds": worlds,
                 }
             )
         forms.append(
             {
                 **table.form.record(),
-                "columns": [asdict(column) for column in table.columns],
+                "track": table.track,
+                "split": "unseen" if table.is_unseen else "all",
                 "rows": rows,
             }
         )
     return {
-        "forms": forms,
+        "tables": forms,
         "over_forms": [
             {
                 "suite": of_suite.title,
@@ -193,29 +182,16 @@ def _data_of(
     }
 
 
-def _cell_data(cell: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The numbers of a cell."""
-    if cell is None:
-        return None
-    return {name: cell[name] for name in ("value", "low", "high", "items", "chance")}
-
-
 def _percent(value: float | None) -> str:
-    """A share in percent, or a dash."""
-    return number(value, "share")
+    """A skill in percent, or a dash."""
+    return DASH if value is None else f"{100 * value:.1f}"
 
 
-def _in_points(value: float | None) -> str:
-    """A difference of shares in points, without a sign; a dash for none."""
-    return number(None if value is None else abs(value), "share")
-
-
-def _interval(row: Mapping[str, Any] | BoardRow) -> str:
-    """The interval of a row, or "" without one."""
-    ends = row if isinstance(row, Mapping) else {"low": row.low, "high": row.high}
-    if ends["low"] is None or ends["high"] is None:
+def _interval(score: Score | FormMean) -> str:
+    """The interval of a skill, or "" without one."""
+    if score.low is None or score.high is None:
         return ""
-    return f"[{_percent(max(0.0, ends['low']))}, {_percent(min(1.0, ends['high']))}]"
+    return f"[{_percent(score.low)}, {_percent(score.high)}]"
 
 
 def describe_refusals(refused: Mapping[str, str]) -> list[str]:
@@ -241,8 +217,11 @@ def board_as_text(out: Path) -> str:
     """
     data = json.loads((out / _DATA).read_text(encoding="utf-8"))
     lines = []
-    for form in data["forms"]:
-        for row in form["rows"]:
-            place = "–" if row["rank"] is None else str(row["rank"])
-            lines.append(f"{place:>3} {_percent(row['mean']):>5}  {row['mark']:13} {row['model']}")
+    for table in data["tables"]:
+        title = " ".join(filter(None, [table["suite"], table["form"], table["track"]]))
+        lines.append(f"{title} ({table['split']}):")
+        for row in table["rows"]:
+            place = DASH if row["rank"] is None else str(row["rank"])
+            value = None if row["mean"] is None else row["mean"]["value"]
+            lines.append(f"{place:>3} {_percent(value):>6}  {row['mark']:13} {row['model']}")
     return "\n".join(lines)

@@ -1,27 +1,27 @@
-"""The tables of a board: for each form its models in order, with a column for each world, and the
-models over all forms of a suite."""
+"""The tables of a board: for each form and track its models in order, with a column for each world,
+and the models over all forms of a suite.
 
+Numbers are skills as `score suite` computes them (evaluator.suite.scores): 0 is chance, 1 the
+ceiling; on unseen combinations where some are held out, else on all questions.
+"""
+
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from evaluator.analysis.pooling import pool_runs
-from evaluator.protocols import protocol_names
-from evaluator.protocols.items import FULL, reported_splits
-from evaluator.protocols.records import LABELS, Results, Row
+from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import CONTAMINATED
-from evaluator.report.overview import MetricLine, main_lines
 from evaluator.submissions.checks import CheckedRun
 from evaluator.submissions.form_spread import FormSpread, spread_over_forms
 from evaluator.submissions.forms import Form
 from evaluator.submissions.marks import MarkedForm
 from evaluator.submissions.read import Submission
+from evaluator.suite.scores import Score, mean_over_worlds, score_world
 from generator.base.errors import UserError
 
-_MAIN_SPLITS = ("unseen", FULL)
-"""Splits that a column is about, the first that all models have."""
-_DIGITS_OF_CHANCE = 6
-"""Digits to which chance levels are compared: values of other chance are not comparable."""
+QuestionKey = tuple[str, str, str]
+"""World, question set and protocol: what a model may leave out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,80 +39,48 @@ class Entrant:
     unranked: str
     """Why it has no rank, a sentence; "" if it has one."""
 
-    def pooled(self, form: Form) -> dict[str, Results]:
-        """Pool the runs on a form over the turns of each world.
-
-        Args:
-            form: The form.
-
-        Returns:
-            By column (track, world and question set), the pooled results.
-
-        Raises:
-            UserError: Runs of one column differ in more than their turn.
-        """
-        # A world may be asked in several runs, each with protocols of its own.
-        of_column: dict[str, dict[tuple[str, ...], list[Results]]] = {}
-        for run in self.runs:
-            if run.place.form == form:
-                of_protocols = of_column.setdefault(run.column, {})
-                protocols = tuple(run.run.record["protocols"])
-                of_protocols.setdefault(protocols, []).append(run.results)
-        pooled = {}
-        for column, of_protocols in of_column.items():
-            entries = [self._pool(column, results) for results in of_protocols.values()]
-            merged = {**entries[0], "model": self.name}
-            for part in ("rows", "cells", "fits"):
-                merged[part] = [row for entry in entries for row in entry[part]]
-            pooled[column] = merged
-        return pooled
-
     @property
     def is_text_only(self) -> bool:
         """Whether the scores of a run do not depend on its images."""
         return any(run.reads_images is False for run in self.runs)
 
-    def _pool(self, column: str, results: Sequence[Results]) -> Results:
-        """Pool runs over turns. Raises UserError if they differ in more."""
-        entries = pool_runs([{**of_run, "model": self.name} for of_run in results])
-        if len(entries) > 1:
-            raise UserError(
-                f"{self.name} has {len(entries)} kinds of runs of {column}, which differ in more "
-                f"than their turn; submit one kind."
-            )
-        return entries[0]
+    def on(self, form: Form, track: str) -> list[CheckedRun]:
+        """Select runs.
+
+        Args:
+            form: The form.
+            track: The track.
+
+        Returns:
+            Its runs on the form in the track.
+        """
+        return [run for run in self.runs if run.place.form == form and run.place.track == track]
 
 
-@dataclass(frozen=True)
-class BoardColumn:
-    """A column of a form's table: the metric that all models of a world have."""
+@dataclass(frozen=True, kw_only=True)
+class WorldOfModel:
+    """A model in a world."""
 
-    name: str
-    """Track, world and question set."""
-    metric: str
-    """Protocol and metric in words, such as `pairs matching`."""
-    split: str
-    """The split."""
-    chance: float | None
-    """The value of a model that guesses, 0..1; None if it differs or is not known."""
+    entries: tuple[Results, ...]
+    """Its results, pooled over turns and trainings, for each question set."""
+    score: Score | None
+    """Its skill on the questions that count; None if none was scored."""
+    is_unseen: bool
+    """Whether the skill is on unseen combinations, else on all questions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoardRow:
-    """A model on a form."""
+    """A model in a track of a form."""
 
     entrant: Entrant
     """The model."""
     mark: MarkedForm
     """Its mark on this form."""
-    cells: Sequence[Row | None]
-    """The row of results of each column; None if the model has none."""
-    mean: float | None
-    """The mean over the columns, 0..1; None if a column is missing."""
-    low: float | None
-    """Lower end of the interval of the mean; None without a mean or without intervals."""
-    high: float | None
-    """Its upper end."""
+    worlds: Mapping[str, WorldOfModel]
+    """By world, its results; worlds that it did not answer are missing."""
+    mean: Score | None
+    """The mean over the worlds; None if a world is missing."""
     rank: int | None
     """Its place from 1; None if it has no rank."""
     why_unranked: str
@@ -121,24 +89,33 @@ class BoardRow:
     """What its training saw, as its sender says."""
 
 
-@dataclass(frozen=True)
-class FormTable:
-    """The models on one form."""
+@dataclass(frozen=True, kw_only=True)
+class TrackTable:
+    """The models in a track of a form."""
 
     form: Form
     """The form."""
-    columns: Sequence[BoardColumn]
-    """The worlds."""
+    track: str
+    """The track; "" for datasets of no suite."""
+    worlds: Sequence[str]
+    """The worlds that models answer, sorted."""
+    is_unseen: bool
+    """Whether skills are on unseen combinations, else on all questions."""
     rows: Sequence[BoardRow]
     """The models: by rank, then those without rank by mean."""
 
+    @property
+    def title(self) -> str:
+        """Form and track, such as `jackalope-1 (tiny), form standard: bind`."""
+        return f"{self.form.title}: {self.track}" if self.track else self.form.title
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class PooledForms:
-    """The models over all forms of a suite."""
+    """The models in a track, over all forms of a suite."""
 
     title: str
-    """The suite, its version and part."""
+    """The suite, its version and part, and the track."""
     forms: Sequence[Form]
     """The forms that count."""
     spread: FormSpread
@@ -147,219 +124,188 @@ class PooledForms:
     """The names of the models, best first."""
 
 
-def rank_form(form: Form, entrants: Sequence[Entrant]) -> FormTable:
-    """Compare the models on one form.
+def rank_tracks(form: Form, entrants: Sequence[Entrant]) -> list[TrackTable]:
+    """Compare the models in each track of a form.
 
     Args:
         form: The form.
-        entrants: All models of the board; those without a run on the form are left out.
+        entrants: All models of the board.
 
     Returns:
-        The table.
+        A table for each track that a model answers.
 
     Raises:
-        UserError: As `Entrant.pooled`.
+        UserError: Runs of one model and world differ in more than turn and training.
     """
-    pooled_of = {}
-    for entrant in entrants:
-        pooled = entrant.pooled(form)
-        if pooled:
-            pooled_of[entrant.name] = pooled
-    names = sorted({name for pooled in pooled_of.values() for name in pooled})
-    columns: list[BoardColumn] = []
-    cells_of: dict[str, list[Row | None]] = {name: [] for name in pooled_of}
-    for name in names:
-        lines_of = {
-            model: main_lines([pooled[name]])
-            for model, pooled in pooled_of.items()
-            if name in pooled
-        }
-        column, rows_of = _choose_metric(name, lines_of)
-        columns.append(column)
-        for model, cells in cells_of.items():
-            cells.append(rows_of.get(model))
-    rows = []
-    for entrant in entrants:
-        if entrant.name in cells_of:
-            rows.append(_row_of(entrant, form, cells_of[entrant.name], columns))
-    return FormTable(form, columns, _ranked(rows))
+    tracks = sorted(
+        {run.place.track for entrant in entrants for run in entrant.runs if run.place.form == form}
+    )
+    return [_rank_track(form, track, entrants) for track in tracks]
 
 
-def pool_forms(tables: Sequence[FormTable]) -> list[PooledForms]:
+def pool_forms(tables: Sequence[TrackTable]) -> list[PooledForms]:
     """Compare models over the forms of each suite, with the spread of forms in the intervals.
 
     Args:
-        tables: The table of each form.
+        tables: The table of each form and track.
 
     Returns:
-        An entry for each suite, version and part that has two forms or more. Models without a rank
-        on a form do not count there.
+        An entry for each track of a suite that has two forms or more. Models without a rank on a
+        form do not count there.
     """
-    tables_of: dict[tuple[str, str, str], list[FormTable]] = {}
+    tables_of: dict[str, list[TrackTable]] = {}
     for table in tables:
         form = table.form
         if form.suite:
-            tables_of.setdefault((form.suite, form.version, form.part), []).append(table)
+            title = f"{form.suite}-{form.version} ({form.part}): {table.track}"
+            tables_of.setdefault(title, []).append(table)
     pooled = []
-    for (suite, version, part), of_suite in tables_of.items():
+    for title, of_suite in tables_of.items():
         if len(of_suite) < 2:
             continue
         values: dict[str, dict[str, float]] = {}
-        for table in _comparable(of_suite):
+        for table in of_suite:
+            # Means over other worlds would differ by more than their form.
+            if table.worlds != of_suite[0].worlds:
+                continue
             for row in table.rows:
                 if row.rank is not None and row.mean is not None:
-                    values.setdefault(row.entrant.name, {})[table.form.name] = row.mean
+                    values.setdefault(row.entrant.name, {})[table.form.name] = row.mean.value
         spread = spread_over_forms(values)
-        ranking = sorted(spread.means, key=lambda model: -spread.means[model].value)
-        forms = [table.form for table in of_suite]
-        pooled.append(PooledForms(f"{suite}-{version} ({part})", forms, spread, ranking))
+        pooled.append(
+            PooledForms(
+                title=title,
+                forms=[table.form for table in of_suite],
+                spread=spread,
+                ranking=sorted(spread.means, key=lambda model: -spread.means[model].value),
+            )
+        )
     return pooled
 
 
-def _comparable(tables: Sequence[FormTable]) -> list[FormTable]:
-    """The tables with the columns that most forms have: means over other worlds differ by more than
-    their form."""
-    by_columns: dict[tuple[tuple[str, str, str], ...], list[FormTable]] = {}
-    for table in tables:
-        key = tuple((column.name, column.metric, column.split) for column in table.columns)
-        by_columns.setdefault(key, []).append(table)
-    return max(by_columns.values(), key=len)
-
-
-def _choose_metric(
-    name: str, lines_of: Mapping[str, Sequence[MetricLine]]
-) -> tuple[BoardColumn, dict[str, Row]]:
-    """The column of a world, and its row for each model.
-
-    The metric is the first main metric over all kinds, in the order of the protocols, that most
-    models have with the same chance level. It does not depend on how well a model does.
-    """
-    best: tuple[BoardColumn, dict[str, Row]] | None = None
-    for protocol in protocol_names():
-        for labels, rows_of in _rows_of_protocol(protocol, lines_of).items():
-            split = _main_split(rows_of)
-            if split is None:
-                continue
-            rows = {model: rows[split] for model, rows in rows_of.items() if split in rows}
-            chance, of_chance = _most_common_chance(rows)
-            if best is None or len(of_chance) > len(best[1]):
-                words = " ".join(str(label) for label in labels if label)
-                best = BoardColumn(name, words, split, chance), of_chance
-    if best is None:
-        return BoardColumn(name, "nothing measured", "", None), {}
-    return best
-
-
-def _rows_of_protocol(
-    protocol: str, lines_of: Mapping[str, Sequence[MetricLine]]
-) -> dict[tuple[Any, ...], dict[str, dict[str, Row]]]:
-    """By the labels of a metric, by model, by split, its rows; metrics over all kinds and skills
-    come first."""
-    of_labels: dict[tuple[Any, ...], dict[str, dict[str, Row]]] = {}
-    for model, lines in lines_of.items():
-        for line in lines:
-            first = line.first
-            if first["protocol"] != protocol or first["unit"] != "share":
-                continue
-            labels = tuple(first[label] for label in LABELS)
-            of_labels.setdefault(labels, {})[model] = dict(line.rows)
-    return dict(sorted(of_labels.items(), key=lambda entry: sum(map(bool, entry[0]))))
-
-
-def _main_split(rows_of: Mapping[str, Mapping[str, Row]]) -> str | None:
-    """The split of a column: a main one that all models have with a value, else the first reported
-    one; None without any."""
-    common: set[str] | None = None
-    for rows in rows_of.values():
-        scored = {split for split, row in rows.items() if row["value"] is not None}
-        common = scored if common is None else common & scored
-    for split in _MAIN_SPLITS:
-        if split in (common or ()):
-            return split
-    reported = reported_splits(common or ())
-    return reported[0] if reported else None
-
-
-def _most_common_chance(rows: Mapping[str, Row]) -> tuple[float | None, dict[str, Row]]:
-    """The chance level that most models have, and their rows: a sampled pool has another one."""
-    by_chance: dict[float | None, dict[str, Row]] = {}
-    for model, row in rows.items():
-        chance = row["chance"]
-        key = None if chance is None else round(chance, _DIGITS_OF_CHANCE)
-        by_chance.setdefault(key, {})[model] = row
-    return max(by_chance.items(), key=lambda entry: len(entry[1]))
-
-
-def _row_of(
-    entrant: Entrant, form: Form, cells: Sequence[Row | None], columns: Sequence[BoardColumn]
-) -> BoardRow:
-    """The row of a model, without its rank."""
-    values: list[float] = []
-    squared_reach: float | None = 0.0
-    for cell in cells:
-        if cell is None or cell["value"] is None:
+def _rank_track(form: Form, track: str, entrants: Sequence[Entrant]) -> TrackTable:
+    """Compare the models in a track of a form."""
+    runs_of: dict[str, list[CheckedRun]] = {}
+    for entrant in entrants:
+        runs = entrant.on(form, track)
+        if runs:
+            runs_of[entrant.name] = runs
+    questions_of = {name: _questions(runs) for name, runs in runs_of.items()}
+    counted = _counted_questions(list(questions_of.values()))
+    worlds = sorted({world for world, _, _ in counted})
+    rows = []
+    for entrant in entrants:
+        if entrant.name not in runs_of:
             continue
-        values.append(cell["value"])
-        if cell["low"] is None or cell["high"] is None or squared_reach is None:
-            squared_reach = None
-        else:
-            # Worlds have other scenes, so their errors are independent.
-            squared_reach += ((cell["high"] - cell["low"]) / 2) ** 2
-    mean = low = high = None
-    if len(values) == len(columns):
-        mean = sum(values) / len(values)
-        if squared_reach is not None:
-            reach = squared_reach**0.5 / len(values)
-            low, high = max(0.0, mean - reach), min(1.0, mean + reach)
-    why = entrant.unranked
-    trainings = _trainings(entrant, form)
-    if mean is None:
-        why = why or f"It has {len(values)} of {len(columns)} worlds."
-    if CONTAMINATED in trainings:
-        why = why or "Its training showed what is held out."
-    return BoardRow(
-        entrant=entrant,
-        mark=entrant.marks[form],
-        cells=cells,
-        mean=mean,
-        low=low,
-        high=high,
-        rank=None,
-        why_unranked=why,
-        training=", ".join(trainings),
+        runs = runs_of[entrant.name]
+        missing = sorted(counted - questions_of[entrant.name])
+        rows.append(_row_of(entrant, form, runs, worlds, counted, missing))
+    is_unseen = any(world.is_unseen for row in rows for world in row.worlds.values())
+    return TrackTable(
+        form=form, track=track, worlds=worlds, is_unseen=is_unseen, rows=_with_ranks(rows)
     )
 
 
-def _trainings(entrant: Entrant, form: Form) -> list[str]:
-    """The statuses of the training of a model's runs on a form."""
-    statuses = [
-        str(run.results["training"]["status"]) for run in entrant.runs if run.place.form == form
-    ]
-    return list(dict.fromkeys(statuses))
+def _questions(runs: Sequence[CheckedRun]) -> set[QuestionKey]:
+    """What runs answer."""
+    questions = set()
+    for run in runs:
+        for protocol in run.run.record["protocols"]:
+            questions.add((run.world_name, run.question_set, str(protocol)))
+    return questions
 
 
-def _ranked(rows: Sequence[BoardRow]) -> list[BoardRow]:
+def _counted_questions(of_models: Sequence[set[QuestionKey]]) -> set[QuestionKey]:
+    """The questions that more than half of the models answer. Others do not count: nobody gains or
+    makes others lose their rank by more questions of his own choice."""
+    counts = Counter(question for questions in of_models for question in questions)
+    return {question for question, count in counts.items() if 2 * count > len(of_models)}
+
+
+def _row_of(
+    entrant: Entrant,
+    form: Form,
+    runs: Sequence[CheckedRun],
+    worlds: Sequence[str],
+    counted: set[QuestionKey],
+    missing: Sequence[QuestionKey],
+) -> BoardRow:
+    """The row of a model, without its rank."""
+    of_worlds = {}
+    for world in worlds:
+        of_world = [run for run in runs if run.world_name == world]
+        if of_world:
+            of_worlds[world] = _score_model(entrant.name, of_world, counted)
+    scores = [of_world.score for of_world in of_worlds.values()]
+    is_complete = len(scores) == len(worlds) and None not in scores
+    statuses = dict.fromkeys(str(run.results["training"]["status"]) for run in runs)
+    why = entrant.unranked
+    if not why and missing:
+        world, question_set, protocol = missing[0]
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        words = " ".join(filter(None, [protocol, question_set, f"of {world}"]))
+        why = f"It does not answer {words}{more}."
+    if not why and not is_complete:
+        why = "A world has no score."
+    if not why and CONTAMINATED in statuses:
+        why = "Its training showed what is held out."
+    return BoardRow(
+        entrant=entrant,
+        mark=entrant.marks[form],
+        worlds=of_worlds,
+        mean=mean_over_worlds(scores) if is_complete else None,
+        rank=None,
+        why_unranked=why,
+        training=", ".join(statuses),
+    )
+
+
+def _score_model(name: str, runs: Sequence[CheckedRun], counted: set[QuestionKey]) -> WorldOfModel:
+    """Score a model in a world, on the questions that count."""
+    # A world may be asked in several runs, each with protocols of its own.
+    results_of: dict[tuple[str, tuple[str, ...]], list[Results]] = {}
+    for run in runs:
+        key = (run.question_set, tuple(run.run.record["protocols"]))
+        results_of.setdefault(key, []).append({**run.results, "model": name})
+    entries = []
+    counted_entries = []
+    for (question_set, _), results in results_of.items():
+        pooled = pool_runs(results)
+        if len(pooled) > 1:
+            raise UserError(
+                f"{name} has {len(pooled)} kinds of runs of {runs[0].world_name}, which differ in "
+                f"more than turn and training; submit one kind."
+            )
+        entry = {**pooled[0], "model": name}
+        entries.append(entry)
+        rows = [
+            row
+            for row in entry["rows"]
+            if (runs[0].world_name, question_set, row["protocol"]) in counted
+        ]
+        counted_entries.append({**entry, "rows": rows})
+    is_held_out = any(entry["held_out"] for entry in entries)
+    score = score_world(counted_entries, is_trained=is_held_out)
+    return WorldOfModel(
+        entries=tuple(entries),
+        score=score.unseen if is_held_out else score.all_questions,
+        is_unseen=is_held_out,
+    )
+
+
+def _with_ranks(rows: Sequence[BoardRow]) -> list[BoardRow]:
     """The rows in order, with ranks; equal means share a rank."""
 
-    def key(row: BoardRow) -> tuple[bool, float]:
-        return bool(row.why_unranked), -(row.mean if row.mean is not None else -1.0)
+    def order(row: BoardRow) -> tuple[bool, float]:
+        return bool(row.why_unranked), 0.0 if row.mean is None else -row.mean.value
 
-    ranked = []
-    ordered = sorted(rows, key=key)
+    ordered = sorted(rows, key=order)
     means = [row.mean for row in ordered if not row.why_unranked]
+    values = [mean.value for mean in means if mean is not None]
+    ranked = []
     for row in ordered:
-        rank = None if row.why_unranked else 1 + means.index(row.mean)
-        ranked.append(
-            BoardRow(
-                entrant=row.entrant,
-                mark=row.mark,
-                cells=row.cells,
-                mean=row.mean,
-                low=row.low,
-                high=row.high,
-                rank=rank,
-                why_unranked=row.why_unranked,
-                training=row.training,
-            )
-        )
+        rank = None
+        if not row.why_unranked and row.mean is not None:
+            rank = 1 + values.index(row.mean.value)
+        ranked.append(replace(row, rank=rank))
     return ranked

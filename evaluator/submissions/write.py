@@ -28,9 +28,9 @@ from evaluator.submissions.records import (
     SubmittedRun,
 )
 from evaluator.submissions.training import training_of_run
-from generator.base.errors import UserError
-from generator.base.files import draft_folder_of, json_text, sha256, write_text
-from generator.base.paths import check_own_files
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import draft_folder_of, json_text, read_json, sha256, write_text
+from generator.base.paths import check_own_files, file_in
 
 _SCORES_FILES = ("scores.parquet", "answers.parquet")
 """Files of a run with what the model answered; a run has one of them."""
@@ -52,19 +52,38 @@ class SubmittedSource:
     """Its dataset, and the form, track and world that it is."""
 
 
-def open_sources(folders: Sequence[Path]) -> list[SubmittedSource]:
+def open_sources(folders: Sequence[Path], model: str | None = None) -> list[SubmittedSource]:
     """Open the runs of a submission.
 
     Args:
-        folders: Folders of runs of one model, or folders that hold such folders.
+        folders: Folders of runs, or folders that hold such folders.
+        model: Name of the model whose runs to open; None for all.
 
     Returns:
         The runs.
 
     Raises:
-        UserError: A folder has no finished run, or a run is not of all questions of a dataset.
+        UserError: A folder has no finished run, no run is of the model, or a run is not of all
+            questions of a dataset.
     """
-    return [_open_source(folder) for folder in find_runs(folders)]
+    runs = find_runs(folders)
+    if model is None:
+        return [_open_source(folder) for folder in runs]
+    name_of = {folder: _name_in(folder) for folder in runs}
+    chosen = [folder for folder, name in name_of.items() if name == model]
+    if not chosen:
+        known = list(dict.fromkeys(name_of.values()))
+        raise UserError(f"No run is of the model '{model}': {did_you_mean(model, known)}")
+    return [_open_source(folder) for folder in chosen]
+
+
+def _name_in(folder: Path) -> str:
+    """The name of the model in the record of a run."""
+    for name in _RECORDS:
+        path = file_in(folder, name)
+        if path.exists():
+            return str(read_json(path)["model"])
+    return ""
 
 
 def write_submission(
@@ -192,8 +211,8 @@ def _name_of(sources: Sequence[SubmittedSource], name: str | None) -> str:
     names = list(dict.fromkeys(str(source.run.record["model"]) for source in sources))
     if len(names) > 1:
         raise UserError(
-            f"The runs are of {len(names)} models ({', '.join(names[:3])}); submit each model for "
-            f"itself, or, if they are the turns of one, name it with --name."
+            f"The runs are of {len(names)} models ({', '.join(names[:3])}); choose one with "
+            f"--model, or, if they are the turns of one, name it with --name."
         )
     return public_spec(names[0])[:_LONGEST_NAME]
 
@@ -210,6 +229,9 @@ def _folders_of(sources: Sequence[SubmittedSource]) -> list[str]:
         if words is not None:
             parts.append(words["form"])
         folder = "/".join(folder_name(part) for part in parts if part)
+        seed = _training_seed(record)
+        if seed is not None:
+            folder += f"/seed{folder_name(str(seed))}"
         same_questions = runs_of_questions.setdefault(folder, [])
         for other in same_questions:
             if set(other.record["protocols"]) & set(record["protocols"]):
@@ -223,6 +245,12 @@ def _folders_of(sources: Sequence[SubmittedSource]) -> list[str]:
         same_questions.append(source.run)
         folders[folder] = source.run.folder
     return list(folders)
+
+
+def _training_seed(record: Mapping[str, Any]) -> Any:
+    """The seed of the training of a run; None if it is not recorded."""
+    trained_on = (record.get("info") or {}).get("trained_on") or {}
+    return (trained_on.get("recipe") or {}).get("seed")
 
 
 def _write_run(source: SubmittedSource, folder: Path, name: str) -> None:

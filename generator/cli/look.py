@@ -14,15 +14,15 @@ from generator.base.errors import UserError, one_line
 from generator.base.store import EXAMPLE
 from generator.cli.options import BENCHMARK, DATASET, JSON, NEW_PNG, SEED, options_given, table
 
-WHAT = ("families", "designs", "presets", "texts", "protocols", "datasets")
+WHAT = ("families", "designs", "presets", "texts", "protocols", "suites", "datasets")
 
 
 @click.command("list", cls=Command, examples=["list", "list families"])
 @click.argument("what", type=click.Choice(WHAT), required=False)
 @JSON
 def listing(what: str | None, as_json: bool) -> None:
-    """List the available families, designs, presets, presets of texts, protocols, or datasets in
-    this folder.
+    """List the available families, designs, presets, presets of texts, protocols, suites, or
+    datasets in this folder.
 
     Without WHAT, list all."""
     titles = [what] if what else WHAT
@@ -72,6 +72,12 @@ def _texts() -> dict[str, str]:
     return {name: _first_sentence(read_text_preset(name).about) for name in text_preset_names()}
 
 
+def _suites() -> dict[str, str]:
+    from generator.suite.definition import read_suite, suite_names
+
+    return {name: _first_sentence(read_suite(name).about) for name in suite_names()}
+
+
 def _protocols() -> dict[str, str]:
     from generator.describe.protocols import find_protocol, protocol_names
 
@@ -100,6 +106,7 @@ _LISTS = {
     "presets": _presets,
     "texts": _texts,
     "protocols": _protocols,
+    "suites": _suites,
     "datasets": _datasets,
 }
 

@@ -5,9 +5,11 @@ import click
 from generator.base.commands import Commands, completion
 from generator.cli.describe import describe, split
 from generator.cli.export import export, publish
+from generator.cli.ladder import ladder
 from generator.cli.look import count, info, listing, preview
 from generator.cli.plan import plan
 from generator.cli.render import merge, render
+from generator.cli.suite import suite
 from generator.cli.verify import verify
 from generator.cli.vocab import assets, vocab
 
@@ -24,7 +26,9 @@ for command in (
     listing,
     plan,
     render,
+    ladder,
     merge,
+    suite,
     info,
     preview,
     verify,

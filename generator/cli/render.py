@@ -280,8 +280,13 @@ def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json:
     """Merge SHARDS, made by `gen render --shard i/n`, into one dataset.
 
     The files are the same as those of one `gen render` without --shard. They are hard links where
-    the file system allows it.
+    the file system allows it. Shards of `gen suite` are merged world by world.
     """
+    from generator.suite.record import is_suite
+
+    if is_suite(shards[0]):
+        _merge_suites(shards, exposed_negatives, out, as_json)
+        return
     from generator.api import write_first_benchmarks
     from generator.dataset.reader import Dataset
     from generator.dataset.writer import write_index
@@ -297,3 +302,20 @@ def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json:
     write_first_benchmarks(out, exposed_negatives, Bar())
     write_index(out)
     print_dataset(Dataset.open(out), as_json)
+
+
+def _merge_suites(
+    shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json: bool
+) -> None:
+    """Merge the shards of a suite, made by `gen suite --shard i/n`."""
+    from generator.suite.making import merge_suites
+    from generator.suite.record import read_record
+
+    if exposed_negatives:
+        raise UserError("--exposed-negatives is for a dataset, and these are shards of a suite.")
+    faults = merge_suites(shards, out, progress=Bar())
+    for fault in faults:
+        say(f"Not as published: {fault}.")
+    say(f"Next: score suite {out} --model SPEC, or gen verify {out}")
+    result({"suite": str(out), **read_record(out), "faults": faults}, as_json, str(out))
+    raise SystemExit(1 if faults else 0)

@@ -77,6 +77,9 @@ def verify(
     With --images, images are rendered again with Blender and compared. The certificate names the
     level that was reached: records, sampled images or all images.
 
+    Of the folder of a suite, every world is checked, and the digests are compared with suite.json
+    and with the published ones.
+
     The exit code is 1 if anything is wrong. Every finding names its rows.
 
     """
@@ -110,15 +113,29 @@ def _verify_labels(label_file: Path, options: Mapping[str, Any]) -> dict[str, di
 
 
 def _verify_dataset(dataset: Path, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The certificates by benchmark."""
+    """The certificates by benchmark; of a suite, by world and benchmark, and the digests."""
     from generator.inspection.reproduction import Reproduction
     from generator.judge.verify import verify_dataset
+    from generator.suite.record import is_suite
 
-    examination = None
-    if options["images"]:
-        examination = _examination(options["images"], options["seed"])
-    reproduction = Reproduction(Bar()) if options["reproduce"] else None
-    return verify_dataset(dataset, options["benchmark"], Bar(), examination, reproduction)
+    def verify_one(root: Path, benchmark: str | None = None) -> dict[str, dict[str, Any]]:
+        # Each dataset has an examination of its own, which keeps what it rendered.
+        examination = None
+        if options["images"]:
+            examination = _examination(options["images"], options["seed"])
+        reproduction = Reproduction(Bar()) if options["reproduce"] else None
+        return verify_dataset(root, benchmark, Bar(), examination, reproduction)
+
+    if not is_suite(dataset):
+        return verify_one(dataset, options["benchmark"])
+    if options["benchmark"] is not None:
+        raise UserError(
+            f"{dataset} is a suite, so --benchmark has no effect; verify one of its worlds, such "
+            f"as {dataset}/TRACK/WORLD."
+        )
+    from generator.suite.verifying import verify_suite
+
+    return verify_suite(dataset, verify_one)
 
 
 def _examination(images: str, seed: int | None) -> "Examination":

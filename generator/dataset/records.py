@@ -96,6 +96,29 @@ class ViewedPlanRow(PlanRow):
     ]
 
 
+class PlannedLadder(TypedDict):
+    """The place of a scene in its ladder."""
+
+    factor: Annotated[str, "what the ladder grades, such as contrast"]
+    magnitudes: Annotated[
+        list[float],
+        pa.list_(pa.float64()),
+        "magnitude of the factor at each step, from the easiest to the hardest",
+    ]
+    step: Annotated[int, "step of the scene, from 0"]
+    is_exchanged: Annotated[bool, "whether the two targets have exchanged their values"]
+    targets: Annotated[list[int], "positions of the two objects that every caption names"]
+    distractors: Annotated[
+        list[int], "positions of the other objects, in the order in which they appear or interfere"
+    ]
+
+
+class LadderPlanRow(PlanRow):
+    """A scene to render, of a world of ladders."""
+
+    ladder: Annotated[PlannedLadder, "its step of a ladder"]
+
+
 class RenderedObject(TypedDict):
     """An object of a rendered scene."""
 
@@ -320,6 +343,8 @@ PLAN, SCENES, PACKED, TRUTH, SCORES = (
 )
 PLAN_WITH_VIEWPOINTS = _schema(ViewedPlanRow)
 """The plan of a world with viewpoints. Other plans keep the columns that they had before."""
+PLAN_OF_LADDERS = _schema(LadderPlanRow)
+"""The plan of a world of ladders."""
 BENCHMARK_TABLES = {
     name: _schema(ROWS[name]) for name in ("splits", "texts", "items", "candidates", "pools")
 }
@@ -513,10 +538,14 @@ def plan_schema(request: Mapping[str, Any]) -> pa.Schema:
         request: The request that it was planned for.
 
     Returns:
-        PLAN, or PLAN_WITH_VIEWPOINTS for a world with viewpoints, with the request and the format
-        in its metadata.
+        PLAN, or PLAN_WITH_VIEWPOINTS for a world with viewpoints, or PLAN_OF_LADDERS for one of
+        ladders, with the request and the format in its metadata.
     """
-    columns = PLAN_WITH_VIEWPOINTS if "viewpoints" in request else PLAN
+    columns = PLAN
+    if "viewpoints" in request:
+        columns = PLAN_WITH_VIEWPOINTS
+    elif "ladder" in request:
+        columns = PLAN_OF_LADDERS
     return columns.with_metadata({"format": FORMAT, "request": json.dumps(request, sort_keys=True)})
 
 

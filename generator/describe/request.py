@@ -61,6 +61,11 @@ class TextRequest:
     """Whether describing fails if a named protocol gets no item."""
 
 
+LADDER_TEXTS = TextRequest(("steps",), template="a-and-a")
+"""The texts of a world of ladders. One template for all of them, since a template that can say two
+objects but not nine would change with the length of captions."""
+
+
 def first_request(holdout: Holdout, exposed_negatives: bool = False) -> TextRequest:
     """The texts of a benchmark that is made with its world, or with a new holdout."""
     texts = design_of(holdout).first_texts(holdout)

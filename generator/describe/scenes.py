@@ -16,7 +16,7 @@ from generator.language.truth import Facts, Truth, decide
 from generator.language.walk import Subgraph
 from generator.plan.evaluated import EvaluatedScenes, design_name, empty_scenes
 from generator.plan.store import Assigned
-from generator.scene.scene import Scene
+from generator.scene.scene import Rung, Scene
 from generator.vocabulary.schema import Vocabulary
 
 
@@ -189,6 +189,8 @@ class DescribedScene:
     other designs."""
     cluster: str = ""
     """The name of its cluster (`membership.cluster_of`)."""
+    rung: Rung | None = None
+    """Its step of a ladder; None in other worlds."""
     subgraph: Subgraph | None = None
     """The subgraph that contains all captions of the scene, for protocols that request this
     (COMPASS, section 3.1); None until it is drawn."""

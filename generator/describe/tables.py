@@ -215,8 +215,11 @@ class BenchmarkTables:
         if placing.triples:
             held_out_relations = frozenset(held_out_facts(arrangement, relations, holdout))
         twin = None
-        if self._last_scene is not None and row.twin_of == self._last_scene.scene_id:
-            twin = self._last_scene
+        if self._last_scene is not None:
+            # The steps of a ladder are all twins of its first scene.
+            first = self._last_scene.twin or self._last_scene
+            if row.twin_of == first.scene_id:
+                twin = first
         self._last_scene = DescribedScene(
             scene_id,
             facts,
@@ -227,6 +230,7 @@ class BenchmarkTables:
             held_out_relations=held_out_relations,
             label_order=assignment.named if assignment else (),
             cluster=cluster_of(arrangement, placing.triples),
+            rung=row.scene.rung,
         )
         return self._last_scene, placing
 

@@ -49,6 +49,7 @@ from generator.scene.exchange import exchanged
 from generator.scene.planned import Planned
 from generator.scene.relations import scene_row
 from generator.scene.scene import Scene, SceneObject
+from generator.scene.steps import as_recorded, at_step
 from generator.scene.turning import turned
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
@@ -265,10 +266,14 @@ def _place_as_recorded(
 ) -> Scene:
     """The planned content at the recorded poses.
 
-    A twin is the first scene of its pair with the exchange or the turn applied, so its own record
-    must not decide anything. If that scene failed, the twin's record is all that there is of its
-    poses.
+    A twin is the first scene of its pair with the exchange or the turn applied, and a step follows
+    from the first scene of its ladder, so its own record must not decide anything. If that scene
+    failed, the record is all that there is of its poses.
     """
+    if planned.ladder is not None:
+        if first_of_pair is not None:
+            return at_step(first_of_pair, planned)
+        return as_recorded(recorded, planned)
     if first_of_pair is not None and planned.exchange is not None:
         return exchanged(first_of_pair, planned.exchange)
     if first_of_pair is not None and planned.turn is not None:

@@ -18,6 +18,7 @@ from generator.scene.layouts import HasLayout, max_axis_offset, max_offset
 from generator.scene.planned import Planned
 from generator.scene.projection import project
 from generator.scene.scene import Camera, Lamp, Point, Scene, SceneObject
+from generator.scene.steps import all_steps, own_place
 from generator.scene.turning import turned, turned_camera
 from generator.vocabulary.schema import Vocabulary
 from generator.vocabulary.tables import ObjectSpec
@@ -59,15 +60,16 @@ class _Placement(NamedTuple):
 def place_scene(
     planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int
 ) -> Scene:
-    """The placed scene of a plan; for the plan of a twin, the twin. See `place_scenes`."""
+    """The placed scene of a plan; for the plan of a twin or of a step, the twin or the step. See
+    `place_scenes`."""
     scenes = place_scenes(planned, vocabulary, seed, attempt, width, height)
-    return scenes[1] if planned.twin_of is not None else scenes[0]
+    return scenes[own_place(planned)]
 
 
 def place_scenes(
     planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int
 ) -> tuple[Scene, ...]:
-    """The placed scene of a plan, and its twin if it has one.
+    """The placed scene of a plan, and its twin if it has one; or all scenes of its ladder.
 
     With an azimuth, the camera is turned about the vertical first; lamps stay where they are. The
     positions of a scene with a turn twin keep the rules as both cameras see them.
@@ -79,8 +81,8 @@ def place_scenes(
     are not; with `orders = "free"`, a failed search also draws the depth order again.
 
     Args:
-        planned: the plan of a scene, or of its twin. Both give the same two scenes, so that each
-            can be rendered alone.
+        planned: the plan of a scene, of its twin or of a step of its ladder. All give the same
+            scenes, so that each can be rendered alone.
         vocabulary: has the placement rules, the camera and the lamps.
         seed: of the world.
         attempt: how many placements the renderer has rejected.
@@ -88,7 +90,7 @@ def place_scenes(
         height: of the image, in pixels.
 
     Returns:
-        One scene or two. The result depends only on the arguments.
+        One scene or two, or those of the ladder. The result depends only on the arguments.
 
     Raises:
         UserError: the placement rules of the vocabulary leave no room.
@@ -111,6 +113,8 @@ def place_scenes(
         planned.yaw,
         planned.azimuth,
     )
+    if planned.ladder is not None:
+        return all_steps(scene, planned)
     if planned.turn is not None:
         return (scene, turned(scene, planned.turn, vocabulary))
     if planned.exchange is None:

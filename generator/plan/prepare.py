@@ -16,13 +16,14 @@ from generator.holdout.designs.base import GRID
 from generator.holdout.holdout import Holdout
 from generator.holdout.presets import read_preset
 from generator.holdout.request import HoldoutRequest, WorldPart, design_of, kind_named, parse_seeds
-from generator.holdout.syntax import short_name
+from generator.holdout.syntax import NONE, short_name
 from generator.plan.options import WorldOptions
 from generator.scene.exchange import BOTH, EXCHANGES, VALUES
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
 
 if TYPE_CHECKING:
+    from generator.plan.ladder import LadderRequest
     from generator.plan.store import StoredPlan
     from generator.scene.planned import Planned
 
@@ -72,6 +73,8 @@ class Prepared:
     """How many scenes of each split each holdout gets."""
     assets: Mapping[str, Any] | None
     """Digests of the meshes and panoramas that the world uses; None if it uses built-in ones."""
+    ladder: "LadderRequest | None" = None
+    """What the ladders of the world grade; None for a world without ladders."""
 
     @property
     def holdout(self) -> Holdout:
@@ -94,6 +97,9 @@ class Prepared:
         seeds; seed; size."""
         options = self.options
         world_name = options.preset or _world_name(self)
+        if self.ladder is not None:
+            steps = f"{self.ladder.factor}{self.ladder.steps}"
+            world_name = f"{self.vocabulary.name}-ladder-{steps}"
         return f"{world_name}-s{options.seed}-{self.width}x{self.height}"
 
     @cached_property
@@ -109,7 +115,11 @@ class Prepared:
         from generator.plan.viewpoints import plan_with_turns, with_viewpoints
 
         seed = self.options.seed
-        if self.turns:
+        if self.ladder is not None:
+            from generator.plan.ladder import plan_ladders
+
+            plan = plan_ladders(self.vocabulary, self.parts[0], seed, self.ladder)
+        elif self.turns:
             plan = plan_with_turns(self.vocabulary, self.parts, seed, self.objects, self.turns)
         elif self.exchange is None:
             plan = plan_parts(self.vocabulary, self.parts, seed, self.objects)
@@ -157,6 +167,8 @@ class Prepared:
         # Worlds without viewpoints keep the requests that they had before.
         if self.viewpoints is not None:
             request |= {"viewpoints": self.viewpoints, "turns": list(self.turns)}
+        if self.ladder is not None:
+            request["ladder"] = {"factor": self.ladder.factor, "steps": self.ladder.steps}
         if self.assets:
             request["assets"] = self.assets
         return request
@@ -192,6 +204,11 @@ class Prepared:
         else:
             holdouts = holdout_request.holdouts(vocabulary)
         least, most = request["objects"]
+        ladder = None
+        if "ladder" in request:
+            from generator.plan.ladder import LadderRequest
+
+            ladder = LadderRequest(**request["ladder"])
         return cls(
             options=options,
             width=first_rendered["width"],
@@ -205,6 +222,7 @@ class Prepared:
             holdouts=holdouts,
             parts=holdout_request.parts(holdouts, vocabulary),
             assets=request.get("assets"),
+            ladder=ladder,
         )
 
     def _check_room(self, plan: "Sequence[Planned]") -> None:
@@ -278,6 +296,32 @@ def prepare(options: WorldOptions) -> Prepared:
         parts=parts,
         assets=asset_request(used_assets, vocabulary.assets),
     )
+
+
+def prepare_ladder(options: WorldOptions, request: "LadderRequest") -> Prepared:
+    """Check the options of a world of ladders; write nothing.
+
+    Args:
+        options: The family, the number of scenes as `scenes`, resolution and seed.
+        request: What is graded.
+
+    Returns:
+        The checked world.
+
+    Raises:
+        UserError: Options are impossible together, or the family lacks what the ladders need.
+    """
+    from generator.plan.ladder import check_ladder
+
+    check_ladder(request, _world_vocabulary(options))
+    n_scenes = whole_number(str(options.scenes))
+    if n_scenes is None or n_scenes < 2 or n_scenes % 2:
+        raise UserError(
+            f"Expected --scenes to be an even number, since each scene has a twin, got "
+            f"'{options.scenes}'."
+        )
+    prepared = prepare(replace(options, holdout=NONE, pairs=False, objects=request.objects))
+    return replace(prepared, ladder=request)
 
 
 def plan_world(prepared: Prepared, root: Path) -> "StoredPlan":
@@ -488,6 +532,8 @@ def _number_of_scenes(prepared: Prepared) -> str:
     if prepared.is_grid:
         return "every arrangement of two objects"
     total = sum(sum((part.counts or {}).values()) for part in prepared.parts)
+    if prepared.ladder is not None:
+        return f"{total:,} scenes with {prepared.ladder.steps} steps of {prepared.ladder.factor}"
     return f"{total:,} scenes"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from generator.scene.exchange import Exchange
+from generator.scene.ladder import Ladder
 
 Attributes = dict[str, str]
 """Attribute values by kind."""
@@ -46,6 +47,9 @@ class Planned(NamedTuple):
     turn: float | None = None
     """By how many degrees the camera is turned between the two scenes of a turn twin, which both
     have the same plan; None if there is no such twin."""
+    ladder: Ladder | None = None
+    """Its step of a ladder; all scenes of a ladder have the same objects and the same exchange.
+    None in other worlds."""
 
     def arrangement(self, kind: str) -> tuple[tuple[str, str], ...]:
         """(value of an attribute kind, category) of each object, left object first."""
@@ -53,7 +57,7 @@ class Planned(NamedTuple):
 
     def to_row(self) -> dict[str, Any]:
         """A row of `generator.dataset.records.PLAN`, JSON-ready; with an azimuth, a row of
-        `PLAN_WITH_VIEWPOINTS`."""
+        `PLAN_WITH_VIEWPOINTS`; with a ladder, a row of `PLAN_OF_LADDERS`."""
         none_of_each = (None,) * len(self.objects)
         objects = []
         for (category, attributes), depth, lower, clump in zip(
@@ -75,9 +79,13 @@ class Planned(NamedTuple):
         viewpoint = {}
         if self.azimuth is not None:
             viewpoint = {"azimuth": self.azimuth, "turn": self.turn}
+        ladder = {}
+        if self.ladder is not None:
+            ladder = {"ladder": self.ladder._asdict()}
         return {
             **{name: getattr(self, name) for name in _SAME_IN_ROW},
             **viewpoint,
+            **ladder,
             "named": list(self.named),
             "objects": objects,
             "exchange": self.exchange._asdict() if self.exchange else None,
@@ -99,6 +107,7 @@ class Planned(NamedTuple):
             exchange=Exchange(**exchange) if exchange else None,
             azimuth=row.get("azimuth"),
             turn=row.get("turn"),
+            ladder=Ladder.from_row(row["ladder"]) if row.get("ladder") else None,
         )
 
 

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from generator.base.errors import UserError
 
@@ -55,6 +55,18 @@ class Lamp:
     """Metres."""
 
 
+class Rung(NamedTuple):
+    """The step of a ladder that a scene is (generator/scene/ladder.py)."""
+
+    factor: str
+    """What the ladder grades, such as contrast."""
+    magnitude: float
+    """How much of the factor the scene has. Of the factor caption-length, the most objects that a
+    caption names."""
+    targets: tuple[int, int]
+    """The two objects, from left to right, that captions name at every step."""
+
+
 @dataclass(frozen=True)
 class Scene:
     """Everything needed to render an image again, except its size and quality."""
@@ -72,15 +84,19 @@ class Scene:
     azimuth: float | None = None
     """How far the camera stands turned about the vertical from the family's camera, degrees,
     counter-clockwise as seen from above; None in worlds without viewpoints."""
+    rung: Rung | None = None
+    """Its step of a ladder; None in other worlds."""
 
     def to_json(self) -> str:
         """Compact JSON with sorted keys; numbers read back exactly."""
         data = asdict(self)
-        # Scenes without a direction or an azimuth are written as they were before there were any.
+        # Scenes without a direction, an azimuth or a rung are written as before there were any.
         if not self.yaw:
             del data["yaw"]
         if self.azimuth is None:
             del data["azimuth"]
+        if self.rung is None:
+            del data["rung"]
         return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
     @classmethod
@@ -126,7 +142,8 @@ class Scene:
             for name, lamp in data["lamps"].items()
         }
         yaw, azimuth = data.get("yaw", 0.0), data.get("azimuth")
-        return cls(objects, camera, lamps, data["environment"], yaw, azimuth)
+        rung = _rung(data["rung"]) if "rung" in data else None
+        return cls(objects, camera, lamps, data["environment"], yaw, azimuth, rung)
 
 
 def _text(value: Any) -> str:
@@ -137,6 +154,11 @@ def _text(value: Any) -> str:
 
 def _texts(values: dict[str, Any]) -> dict[str, str]:
     return {name: _text(value) for name, value in values.items()}
+
+
+def _rung(values: list[Any]) -> Rung:
+    factor, magnitude, (first, second) = values
+    return Rung(_text(factor), float(magnitude), (int(first), int(second)))
 
 
 def _point(values: list[float]) -> Point:

@@ -10,7 +10,6 @@ an error. Answers that do not look at the image earn at most what a blind guess 
 (docs/descriptions.md, "Rewards").
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -23,7 +22,7 @@ from .judging import Judgement, Verdict, judge_description
 from .lexicon import GRAMMAR, Term, lexicon_of
 from .matching import count_relations
 from .reading import final_part, read_description
-from .truth import ImageTruth, truth_of
+from .truth import ImageTruth, TruthRecord
 from .vocabulary import Vocabulary
 
 Record = Mapping[str, Any] | str
@@ -50,8 +49,10 @@ class Reward:
 
 
 @dataclass(frozen=True)
-class ChoiceTruth:
+class ChoiceTruth(TruthRecord):
     """The truth of a question with captions under letters."""
+
+    _NAMES = ("letters", "right")
 
     letters: str
     """One letter for each caption, such as "AB"."""
@@ -61,47 +62,24 @@ class ChoiceTruth:
     """The captions, so that an answer may repeat one; empty if only letters count."""
 
     @classmethod
-    def of(cls, record: "ChoiceTruth | Record") -> "ChoiceTruth":
-        """Make the record from any of its forms.
-
-        Args:
-            record: the record, its JSON data, or its JSON text.
-
-        Returns:
-            The record.
-
-        Raises:
-            ValueError: the data have another shape.
-        """
-        if isinstance(record, ChoiceTruth):
-            return record
-        data = _data_of(record, "letters", "right")
+    def from_dict(cls, data: Mapping[str, Any]) -> "ChoiceTruth":
+        """As `TruthRecord.from_dict`."""
         return cls(str(data["letters"]), int(data["right"]), tuple(data.get("captions", ())))
 
 
 @dataclass(frozen=True)
-class CountTruth:
+class CountTruth(TruthRecord):
     """The truth of a question "How many red cubes are there?"."""
+
+    _NAMES = ("count",)
 
     count: int
     """The number of objects."""
 
     @classmethod
-    def of(cls, record: "CountTruth | Record") -> "CountTruth":
-        """Make the record from any of its forms.
-
-        Args:
-            record: the record, its JSON data, or its JSON text.
-
-        Returns:
-            The record.
-
-        Raises:
-            ValueError: the data have another shape.
-        """
-        if isinstance(record, CountTruth):
-            return record
-        return cls(int(_data_of(record, "count")["count"]))
+    def from_dict(cls, data: Mapping[str, Any]) -> "CountTruth":
+        """As `TruthRecord.from_dict`."""
+        return cls(int(data["count"]))
 
     @classmethod
     def of_image(
@@ -131,8 +109,10 @@ class CountTruth:
 
 
 @dataclass(frozen=True)
-class AttributeTruth:
+class AttributeTruth(TruthRecord):
     """The truth of a question "What color is the cube?"."""
+
+    _NAMES = ("kind", "value", "vocabulary")
 
     kind: str
     """The attribute kind, or the vocabulary's word for categories."""
@@ -142,21 +122,8 @@ class AttributeTruth:
     """The words of the image's world."""
 
     @classmethod
-    def of(cls, record: "AttributeTruth | Record") -> "AttributeTruth":
-        """Make the record from any of its forms.
-
-        Args:
-            record: the record, its JSON data, or its JSON text.
-
-        Returns:
-            The record.
-
-        Raises:
-            ValueError: the data have another shape.
-        """
-        if isinstance(record, AttributeTruth):
-            return record
-        data = _data_of(record, "kind", "value", "vocabulary")
+    def from_dict(cls, data: Mapping[str, Any]) -> "AttributeTruth":
+        """As `TruthRecord.from_dict`."""
         vocabulary = Vocabulary.from_dict(data["vocabulary"])
         return cls(str(data["kind"]), str(data["value"]), vocabulary)
 
@@ -210,7 +177,7 @@ def description_reward(
         >>> description_reward('[{"shape": "cube", "color": "blue"}]', truth.to_dict()).value
         0.25
     """
-    record = truth_of(truth)
+    record = ImageTruth.of(truth)
     description = read_description(answer, record.vocabulary, words=words)
     judgement = judge_description(description, record)
     objects = _object_share(description, judgement, record)
@@ -385,14 +352,6 @@ def _values_of(terms: Sequence[Term], kind: str, vocabulary: Vocabulary) -> set[
         elif term.kind in ("value", "after") and term.meaning[0] == kind:
             values.add(term.meaning[1])
     return values
-
-
-def _data_of(record: Record, *keys: str) -> Mapping[str, Any]:
-    """JSON data with these keys. Raises ValueError for others."""
-    data = json.loads(record) if isinstance(record, str) else record
-    if not isinstance(data, Mapping) or not all(key in data for key in keys):
-        raise ValueError(f"Expected a truth record with {', '.join(keys)}, got {data!r:.80}")
-    return data
 
 
 def to_record(truth: ImageTruth | ChoiceTruth | CountTruth | AttributeTruth) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from .rewards import (
     count_reward,
     description_reward,
 )
-from .truth import truth_of
+from .truth import ImageTruth
 
 Task = Literal["describe", "count", "attributes", "relations", "choice"]
 """`describe`: name every object with its values; `relations`: also how they stand to each other;
@@ -74,7 +74,7 @@ def gold_answer(record: Record) -> str:
     if task == "choice":
         choice = ChoiceTruth.of(truth)
         return choice.letters[choice.right]
-    return write_json(description_of(truth_of(truth), relations=task == "relations"))
+    return write_json(description_of(ImageTruth.of(truth), relations=task == "relations"))
 
 
 def _parts_of(record: Record) -> tuple[Task, Mapping[str, Any]]:

@@ -5,11 +5,12 @@ record can judge answers.
 """
 
 import json
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from ..relations import AXES, AXIS_OF
 from .vocabulary import Vocabulary
@@ -22,8 +23,52 @@ RelationTriple = tuple[str, str, str]
 """The category of the first object, a relation, and the category of the second object."""
 Box = tuple[int, int, int, int]
 """Left, top, right, bottom in whole pixels; right and bottom exclusive."""
+RecordType = TypeVar("RecordType", bound="TruthRecord")
 Holds = tuple[tuple[Truth, ...], ...]
 """(n, n): whether a relation holds of object i and object j; None for i = j."""
+
+
+class TruthRecord:
+    """A truth record of any kind: an object, its JSON data, or its JSON text."""
+
+    _NAMES: ClassVar[tuple[str, ...]]
+    """The names that its JSON data must have."""
+
+    @classmethod
+    def of(cls: type[RecordType], record: "RecordType | Mapping[str, Any] | str") -> RecordType:
+        """Make the record from any of its forms.
+
+        Args:
+            record: the record, its JSON data, or its JSON text.
+
+        Returns:
+            The record.
+
+        Raises:
+            ValueError: the data have another shape.
+        """
+        if isinstance(record, cls):
+            return record
+        data: Any = json.loads(record) if isinstance(record, str) else record
+        if not isinstance(data, Mapping) or not all(name in data for name in cls._NAMES):
+            names = ", ".join(cls._NAMES)
+            raise ValueError(f"Expected a truth record with {names}, got {data!r:.80}")
+        return cls.from_dict(data)
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls: type[RecordType], data: Mapping[str, Any]) -> RecordType:
+        """Make the record from JSON data.
+
+        Args:
+            data: JSON data with all names of the record.
+
+        Returns:
+            The record.
+
+        Raises:
+            ValueError: an entry has another shape.
+        """
 
 
 @dataclass(frozen=True)
@@ -39,8 +84,10 @@ class TrueObject:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImageTruth:
+class ImageTruth(TruthRecord):
     """What is true of an image, and the words that its world has."""
+
+    _NAMES = ("scene_id", "objects", "relations", "vocabulary")
 
     scene_id: str
     """The scene, which names the image."""
@@ -214,29 +261,9 @@ class ImageTruth:
         """Return the record as JSON.
 
         Returns:
-            One line, which `truth_of` reads back.
+            One line, which `of` reads back.
         """
         return json.dumps(self.to_dict(), separators=(",", ":"))
-
-
-def truth_of(record: "ImageTruth | Mapping[str, Any] | str") -> ImageTruth:
-    """Return a record in any of its forms as an ImageTruth.
-
-    Args:
-        record: the record, its JSON data, or its JSON text.
-
-    Returns:
-        The record.
-
-    Raises:
-        ValueError: it is not a record.
-    """
-    if isinstance(record, ImageTruth):
-        return record
-    data = json.loads(record) if isinstance(record, str) else record
-    if not isinstance(data, Mapping):
-        raise ValueError("Expected the truth record of an image as a JSON object.")
-    return ImageTruth.from_dict(data)
 
 
 def canonical_relation(subject: int, relation: str, target: int) -> tuple[int, str, int]:

@@ -48,8 +48,9 @@ class Pairs(Protocol):
         return {"fallback_template": "that-is"}
 
     def recipes_of(self, scene: DescribedScene) -> Mapping[str, Recipe]:
-        """The recipes if the scene is a twin, else none."""
-        return self.recipes if scene.twin else {}
+        """The recipes if the scene is a twin, else none. Steps of a ladder may differ in many
+        objects, or in none."""
+        return self.recipes if scene.twin and scene.rung is None else {}
 
 
 def _draw_caption(draft: Draft) -> Form | None:

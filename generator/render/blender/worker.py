@@ -20,6 +20,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from generator.assets.sets import check_assets
 from generator.base.confinement import end_with_parent
 from generator.base.errors import UserError
@@ -28,10 +30,13 @@ from generator.base.process import answer_with
 from generator.dataset.outputs import Box, PixelOutputs, encode, output_path, png
 from generator.placement.scenes import place_scenes
 from generator.render.blender.system import load_fault, show_gpu
+from generator.render.degradation import degraded_image, with_panels
 from generator.render.settings import Quality
-from generator.scene.planned import Job, Recorded, read_job
+from generator.scene.ladder import clearest_place
+from generator.scene.planned import Job, Planned, Recorded, read_job
 from generator.scene.relations import scene_row
 from generator.scene.scene import Scene
+from generator.scene.steps import own_place
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 _PLACEMENTS = 200
@@ -104,7 +109,8 @@ class Renderer:
         """
         scene, pixels = self._place(job)
         files = self._write(job.scene_id, scene, pixels)
-        visibility = [(boxes.amodal_box, boxes.visible_fraction) for boxes in pixels.boxes]
+        seen_boxes = with_panels(pixels, scene).boxes
+        visibility = [(boxes.amodal_box, boxes.visible_fraction) for boxes in seen_boxes]
         return {**scene_row(job, scene, visibility, self._vocabulary), "files": files}
 
     def _place(self, job: Job) -> tuple[Scene, PixelOutputs]:
@@ -116,11 +122,11 @@ class Renderer:
             scenes = place_scenes(
                 job, self._vocabulary, self._seed, attempt, self._width, self._height
             )
-            outputs = [self._trace(scene) for scene in scenes]
-            # A scene is refused with its twin, whichever of them is rendered.
-            if all(self._shows_every_object(pixels) for pixels in outputs):
-                own_index = 0 if job.twin_of is None else 1
-                return scenes[own_index], outputs[own_index]
+            # A scene is refused with its twin or its ladder, whichever of them is rendered.
+            outputs = {place: self._trace(scenes[place]) for place in _places_to_check(job, scenes)}
+            if all(self._shows_every_object(pixels) for pixels in outputs.values()):
+                own = own_place(job)
+                return scenes[own], outputs.get(own) or self._trace(scenes[own])
         raise UserError(
             f"no placement in {_PLACEMENTS} shows every object; lessen [placement] min_pixels or "
             f"min_visible."
@@ -148,23 +154,31 @@ class Renderer:
             pixels = with_ground(pixels, scene, self._caster)
         files = {output_path(name, scene_id): encode(name, pixels) for name in self._outputs}
         amodal_boxes = [boxes.amodal_box for boxes in pixels.boxes]
-        files[f"images/{scene_id}.png"] = self._image(scene_id, scene, amodal_boxes)
+        image = self._image(scene_id, scene, amodal_boxes)
+        files[f"images/{scene_id}.png"] = png(degraded_image(image, scene, pixels))
         for path, data in files.items():
             write_bytes(self._folder / path, data)
         return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
 
-    def _image(self, scene_id: str, scene: Scene, boxes: Sequence[Box]) -> bytes:
-        """The image of a scene as a PNG file."""
+    def _image(self, scene_id: str, scene: Scene, boxes: Sequence[Box]) -> Image.Image:
+        """The rendered image of a scene."""
         draft = self._folder / "images" / f".{scene_id}.{os.getpid()}.png"
         try:
             self._stage.pose(scene)
-            return png(self._stage.render(str(draft), boxes))
+            return self._stage.render(str(draft), boxes)
         except (RuntimeError, OSError):
             # Blender does not name errors of storage. Writing as many bytes raises such an error.
             draft.write_bytes(bytes(self._width * self._height * 4))
             raise
         finally:
             draft.unlink(missing_ok=True)
+
+
+def _places_to_check(job: Planned, scenes: Sequence[Scene]) -> Sequence[int]:
+    """Which of the scenes that are placed together must show every object."""
+    if job.ladder is not None:
+        return [clearest_place(job.ladder)]
+    return range(len(scenes))
 
 
 def main() -> None:

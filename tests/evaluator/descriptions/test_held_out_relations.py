@@ -10,7 +10,7 @@ from evaluator.descriptions.aggregation import aggregate_measures
 from evaluator.descriptions.measures import RELATION_GAP, measure_image
 from evaluator.descriptions.results import main_sentence
 from generator.dataset.descriptions.description import Description, description_of
-from generator.dataset.descriptions.truth import ImageTruth, truth_of
+from generator.dataset.descriptions.truth import ImageTruth
 from generator.dataset.image_truths import read_truths
 from generator.dataset.reader import Dataset
 from tests.conftest import once
@@ -95,7 +95,7 @@ def test_seen_images_have_no_held_out_relation(withheld: list[ImageTruth]) -> No
 
 def test_records_keep_held_out_relations(withheld: list[ImageTruth]) -> None:
     for truth in withheld[:3]:
-        assert truth_of(truth.to_json()).held_out_relations == truth.held_out_relations
+        assert ImageTruth.of(truth.to_json()).held_out_relations == truth.held_out_relations
 
 
 def test_bindings_alone_have_no_relations(truths: list[ImageTruth]) -> None:

@@ -65,7 +65,11 @@ def test_harmless_options_exist_and_flags_take_no_value() -> None:
     """A value after a flag would be an argument of its own, such as another dataset."""
     training = main.commands["train"]
     assert isinstance(training, click.Group)
-    commands = {"run": [main.commands["run"]], "train": list(training.commands.values())}
+    commands = {
+        "ask": [main.commands["ask"]],
+        "run": [main.commands["run"]],
+        "train": list(training.commands.values()),
+    }
     for name_of_command, names in HARMLESS_OPTIONS.items():
         options = {}
         for command in commands[name_of_command]:

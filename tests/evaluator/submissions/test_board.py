@@ -38,22 +38,20 @@ def test_a_folder_of_a_board_needs_no_images(folder: Path, tmp_path: Path) -> No
     done = succeed("leaderboard", folder, "--out", tmp_path / "site")
     assert done.stdout.strip() == str(tmp_path / "site" / "index.html")
     data = read_json(tmp_path / "site" / "leaderboard.json")
-    (form,) = data["forms"]
-    assert (form["suite"], form["version"], form["part"], form["form"]) == (
-        "toy",
-        "1",
-        "tiny",
-        "standard",
-    )
+    (form,) = data["tables"]
+    names = ("suite", "version", "part", "form", "track", "split")
+    values = ["toy", "1", "tiny", "standard", "zero-shot", "unseen"]
+    assert [form[name] for name in names] == values
     assert {row["model"]: row["mark"] for row in form["rows"]} == {
         "ada": "self-reported",
         "bob": "self-reported",
     }
     assert sorted(row["rank"] for row in form["rows"]) == [1, 2]
     for row in form["rows"]:
-        values = [world["value"] for world in row["worlds"]]
-        assert row["mean"] == pytest.approx(sum(values) / 2)
-        assert row["low"] < row["mean"] < row["high"]
+        values = [world["value"] for world in row["worlds"].values()]
+        mean = row["mean"]
+        assert mean["value"] == pytest.approx(sum(values) / 2)
+        assert mean["low"] < mean["value"] < mean["high"]
     pages = {path.name for path in (tmp_path / "site").glob("*.html")}
     assert {"index.html", "model-1-ada.html", "model-2-bob.html"} < pages
     assert len(pages) == 5
@@ -74,7 +72,7 @@ def test_a_refused_submission_is_named_and_the_others_stay(folder: Path, tmp_pat
     assert "claims" in page
     data = read_json(tmp_path / "site" / "leaderboard.json")
     assert list(data["refused"]) == ["ada"]
-    assert [row["model"] for row in data["forms"][0]["rows"]] == ["bob"]
+    assert [row["model"] for row in data["tables"][0]["rows"]] == ["bob"]
     shutil.rmtree(folder / "bob")
     refuse("No submission is left", "score leaderboard", folder, "--out", tmp_path / "none")
     assert not (tmp_path / "none").exists()
@@ -89,7 +87,7 @@ def test_forms_are_ranked_apart_and_pooled_on_request(
     succeed("leaderboard", *sources, *datasets, "--pool-forms", "--out", tmp_path / "site")
     data = read_json(tmp_path / "site" / "leaderboard.json")
     models_of_form = {
-        form["form"]: sorted(row["model"] for row in form["rows"]) for form in data["forms"]
+        form["form"]: sorted(row["model"] for row in form["rows"]) for form in data["tables"]
     }
     assert models_of_form == {"standard": ["ada", "bob"], "fresh-7": ["bob on fresh"]}
     (pooled,) = data["over_forms"]
@@ -118,7 +116,7 @@ def test_plain_runs_stand_beside_submissions(
     arguments = ("leaderboard", submitted["ada"], *runs, "--dataset", standard)
     succeed(*arguments, "--out", tmp_path / "site")
     data = read_json(tmp_path / "site" / "leaderboard.json")
-    marks = {row["model"]: row["mark"] for row in data["forms"][0]["rows"]}
+    marks = {row["model"]: row["mark"] for row in data["tables"][0]["rows"]}
     assert marks == {"ada": "self-reported", "eve (run)": "self-reported"}
 
 
@@ -130,9 +128,9 @@ def test_a_model_that_lacks_a_world_has_no_rank(
     sources = (submitted["ada"], tmp_path / "half")
     succeed("leaderboard", *sources, "--dataset", standard, "--out", tmp_path / "site")
     data = read_json(tmp_path / "site" / "leaderboard.json")
-    rows = {row["model"]: row for row in data["forms"][0]["rows"]}
+    rows = {row["model"]: row for row in data["tables"][0]["rows"]}
     assert rows["ada"]["rank"] == 1
-    assert (rows["half"]["rank"], rows["half"]["why_unranked"]) == (None, "It has 1 of 2 worlds.")
+    assert (rows["half"]["rank"], rows["half"]["why_unranked"]) == (None, "It does not answer binary color-shape-3x3-b0 of two and 1 more.")
 
 
 def test_names_have_no_effect_on_the_page(

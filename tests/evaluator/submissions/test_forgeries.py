@@ -283,7 +283,7 @@ def test_training_on_the_held_out_block_contradicts_its_digests() -> None:
 def test_a_contaminated_model_has_no_rank(
     board: Callable[..., Board], ada: Path, bob: Path
 ) -> None:
-    from evaluator.submissions.ranking import rank_form
+    from evaluator.submissions.ranking import rank_tracks
 
     said = {"status": "contaminated", "said": "CONTAMINATED: 1 of 9 bindings.", "overlaps": []}
     record = read_json(ada / "submission.json")
@@ -293,7 +293,7 @@ def test_a_contaminated_model_has_no_rank(
         run["training"] |= {"status": "contaminated"}
     write_json(ada / "submission.json", record)
     made = board(sign(ada), bob)
-    table = rank_form(made.forms[0], made.entrants)
+    (table,) = rank_tracks(made.forms[0], made.entrants)
     assert [(row.entrant.name, row.rank) for row in table.rows] == [("bob", 1), ("ada", None)]
 
 

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from generator.base.errors import UserError
-from generator.dataset.descriptions.truth import ImageTruth, truth_of
+from generator.dataset.descriptions.truth import ImageTruth
 from generator.dataset.descriptions.vocabulary import Vocabulary
 from generator.dataset.image_truths import read_truths
 from generator.dataset.reader import Dataset, World
@@ -74,16 +74,16 @@ def test_held_out_bindings_and_splits_are_the_benchmarks(related: Dataset) -> No
 def test_json_and_back(truths: list[ImageTruth]) -> None:
     for truth in truths[:5]:
         text = truth.to_json()
-        reread = truth_of(text)
+        reread = ImageTruth.of(text)
         assert reread.to_dict() == truth.to_dict() == json.loads(text)
-        assert truth_of(json.loads(text)).to_json() == text
-        assert reread.vocabulary is truth_of(truth.to_dict()).vocabulary
+        assert ImageTruth.of(json.loads(text)).to_json() == text
+        assert reread.vocabulary is ImageTruth.of(truth.to_dict()).vocabulary
 
 
 @pytest.mark.parametrize("data", ["[]", "{}", '{"scene_id": 1}', "nothing"])
 def test_other_data_are_refused(data: str) -> None:
     with pytest.raises(ValueError, match=r"Expected|Expecting"):
-        truth_of(data)
+        ImageTruth.of(data)
 
 
 def test_damaged_relations_are_refused(truths: list[ImageTruth]) -> None:

@@ -1,0 +1,1 @@
+"""Suites of standard worlds: their declaration, their forms, making and verifying them."""
