@@ -8,6 +8,7 @@ from pathlib import Path
 from evaluator.submissions.checks import CheckedRun, check_plain_run, check_submission
 from evaluator.submissions.commitments import read_challenges
 from evaluator.submissions.copies import has_same_answers
+from evaluator.submissions.declared import QuestionKey, declared_questions
 from evaluator.submissions.forms import Form, PlacedDataset, open_datasets
 from evaluator.submissions.marks import (
     SELF,
@@ -56,6 +57,8 @@ class Board:
     """The models."""
     refused: dict[str, str] = field(default_factory=dict)
     """By folder of a submission, the sentence why it is refused."""
+    declared: dict[tuple[Form, str], set[QuestionKey]] = field(default_factory=dict)
+    """By form and track, the questions that count, where a suite says it."""
     unanswered: dict[str, int] = field(default_factory=dict)
     """By name of a model, the challenges that it did not answer."""
 
@@ -164,6 +167,7 @@ def assemble(sources: BoardSources, tables: Path) -> Board:
     return Board(
         entrants=_without_copies(entrants),
         refused=refused,
+        declared=declared_questions(datasets),
         unanswered=dict(unanswered(challenges, [submission for submission, _ in checked])),
     )
 

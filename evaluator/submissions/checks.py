@@ -25,6 +25,7 @@ from evaluator.scoring.needs import SAMPLE, collect_needs
 from evaluator.scoring.words.files import ANSWERS
 from evaluator.statistics.intervals import LEVEL
 from evaluator.submissions.claims import check_claims
+from evaluator.submissions.declared import question_set_of
 from evaluator.submissions.forms import Form, Place, PlacedDataset, place_of
 from evaluator.submissions.identity import model_digest
 from evaluator.submissions.read import Submission
@@ -92,14 +93,8 @@ class CheckedRun:
     def question_set(self) -> str:
         """What the run answers, without turn and form: runs of one question set are pooled over
         turns and compared over forms."""
-        holdout = self.run.benchmark.holdout or {}
-        parts = []
-        if holdout.get("turn") is None and not self.run.benchmark.manifest.get("with_world"):
-            parts.append(self.run.benchmark.name)
         words = self.run.record.get("words")
-        if words is not None:
-            parts.append(str(words["form"]))
-        return " ".join(parts)
+        return question_set_of(self.run.benchmark, "" if words is None else str(words["form"]))
 
     @property
     def world_name(self) -> str:

@@ -4,36 +4,14 @@ datasets)."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from evaluator.submissions.records import FormRecord
-from generator.base.files import read_json
-from generator.base.paths import file_in, folder_in
+from generator.base.paths import folder_in
 from generator.dataset.reader import Dataset
+from generator.suite.record import is_suite, read_record
 
-SUITE_FILE = "suite.json"
-"""The file of a suite's folder that says which form its datasets are."""
-STANDARD = "standard"
-"""The form of the published seeds."""
 _DIGITS = 8
 """Digits of a digest that name a form without a suite."""
-
-
-class SuiteRecord(TypedDict):
-    """The entries of suite.json that are read."""
-
-    suite: str
-    """Name of the suite, without its version."""
-    version: int
-    """Its version."""
-    part: str
-    """The part that was made, such as full or tiny."""
-    form: str
-    """`standard` or `fresh-SEED`."""
-    worlds: dict[str, dict[str, Any]]
-    """Digests of each finished world, by TRACK/WORLD; `gen verify` compares them."""
 
 
 @dataclass(frozen=True, order=True)
@@ -120,8 +98,8 @@ def place_of(dataset: Dataset) -> Place:
     root = dataset.root.resolve()
     suite_folder = root.parent.parent
     title = f"{root.parent.name}/{root.name}"
-    if (suite_folder / SUITE_FILE).is_file():
-        record = _read_suite(suite_folder)
+    if is_suite(suite_folder):
+        record = read_record(suite_folder)
         if title in record["worlds"]:
             form = Form(record["suite"], str(record["version"]), record["part"], record["form"])
             return Place(form, root.parent.name, root.name)
@@ -145,14 +123,9 @@ def open_datasets(folders: Sequence[Path]) -> list[PlacedDataset]:
     placed = []
     for folder in folders:
         roots = [folder]
-        if (folder / SUITE_FILE).is_file():
-            roots = [folder_in(folder, title) for title in sorted(_read_suite(folder)["worlds"])]
+        if is_suite(folder):
+            roots = [folder_in(folder, title) for title in sorted(read_record(folder)["worlds"])]
         for root in roots:
             dataset = Dataset.open(root)
             placed.append(PlacedDataset(dataset, place_of(dataset)))
     return placed
-
-
-def _read_suite(folder: Path) -> Any:
-    """The contents of suite.json in a folder."""
-    return read_json(file_in(folder, SUITE_FILE), SuiteRecord)

@@ -57,7 +57,7 @@ def write_board(board: Board, out: Path, *, title: str, pools_forms: bool = Fals
     """
     tables = []
     for form in board.forms:
-        tables += rank_tracks(form, board.entrants)
+        tables += rank_tracks(form, board.entrants, board.declared)
     pooled = pool_forms(tables) if pools_forms else []
     out.mkdir(parents=True, exist_ok=True)
     model_pages = _number_pages([entrant.name for entrant in board.entrants], "model")

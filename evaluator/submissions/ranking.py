@@ -13,15 +13,13 @@ from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import CONTAMINATED
 from evaluator.submissions.checks import CheckedRun
+from evaluator.submissions.declared import QuestionKey
 from evaluator.submissions.form_spread import FormSpread, spread_over_forms
 from evaluator.submissions.forms import Form
 from evaluator.submissions.marks import MarkedForm
 from evaluator.submissions.read import Submission
 from evaluator.suite.scores import Score, mean_over_worlds, score_world
 from generator.base.errors import UserError
-
-QuestionKey = tuple[str, str, str]
-"""World, question set and protocol: what a model may leave out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +122,17 @@ class PooledForms:
     """The names of the models, best first."""
 
 
-def rank_tracks(form: Form, entrants: Sequence[Entrant]) -> list[TrackTable]:
+def rank_tracks(
+    form: Form,
+    entrants: Sequence[Entrant],
+    declared: Mapping[tuple[Form, str], set[QuestionKey]],
+) -> list[TrackTable]:
     """Compare the models in each track of a form.
 
     Args:
         form: The form.
         entrants: All models of the board.
+        declared: By form and track, the questions that the suite asks (`declared_questions`).
 
     Returns:
         A table for each track that a model answers.
@@ -140,7 +143,9 @@ def rank_tracks(form: Form, entrants: Sequence[Entrant]) -> list[TrackTable]:
     tracks = sorted(
         {run.place.track for entrant in entrants for run in entrant.runs if run.place.form == form}
     )
-    return [_rank_track(form, track, entrants) for track in tracks]
+    return [
+        _rank_track(form, track, entrants, declared.get((form, track), set())) for track in tracks
+    ]
 
 
 def pool_forms(tables: Sequence[TrackTable]) -> list[PooledForms]:
@@ -183,7 +188,9 @@ def pool_forms(tables: Sequence[TrackTable]) -> list[PooledForms]:
     return pooled
 
 
-def _rank_track(form: Form, track: str, entrants: Sequence[Entrant]) -> TrackTable:
+def _rank_track(
+    form: Form, track: str, entrants: Sequence[Entrant], declared: set[QuestionKey]
+) -> TrackTable:
     """Compare the models in a track of a form."""
     runs_of: dict[str, list[CheckedRun]] = {}
     for entrant in entrants:
@@ -191,7 +198,7 @@ def _rank_track(form: Form, track: str, entrants: Sequence[Entrant]) -> TrackTab
         if runs:
             runs_of[entrant.name] = runs
     questions_of = {name: _questions(runs) for name, runs in runs_of.items()}
-    counted = _counted_questions(list(questions_of.values()))
+    counted = declared or _common_questions(list(questions_of.values()))
     worlds = sorted({world for world, _, _ in counted})
     rows = []
     for entrant in entrants:
@@ -215,11 +222,10 @@ def _questions(runs: Sequence[CheckedRun]) -> set[QuestionKey]:
     return questions
 
 
-def _counted_questions(of_models: Sequence[set[QuestionKey]]) -> set[QuestionKey]:
-    """The questions that more than half of the models answer. Others do not count: nobody gains or
-    makes others lose their rank by more questions of his own choice."""
+def _common_questions(of_models: Sequence[set[QuestionKey]]) -> set[QuestionKey]:
+    """The questions that at least half of the models answer, where no suite says what counts."""
     counts = Counter(question for questions in of_models for question in questions)
-    return {question for question, count in counts.items() if 2 * count > len(of_models)}
+    return {question for question, count in counts.items() if 2 * count >= len(of_models)}
 
 
 def _row_of(

@@ -130,7 +130,10 @@ def test_a_model_that_lacks_a_world_has_no_rank(
     data = read_json(tmp_path / "site" / "leaderboard.json")
     rows = {row["model"]: row for row in data["tables"][0]["rows"]}
     assert rows["ada"]["rank"] == 1
-    assert (rows["half"]["rank"], rows["half"]["why_unranked"]) == (None, "It does not answer binary color-shape-3x3-b0 of two and 1 more.")
+    assert (rows["half"]["rank"], rows["half"]["why_unranked"]) == (
+        None,
+        "It does not answer binary color-shape-3x3-b0 of two and 1 more.",
+    )
 
 
 def test_names_have_no_effect_on_the_page(

@@ -293,7 +293,7 @@ def test_a_contaminated_model_has_no_rank(
         run["training"] |= {"status": "contaminated"}
     write_json(ada / "submission.json", record)
     made = board(sign(ada), bob)
-    (table,) = rank_tracks(made.forms[0], made.entrants)
+    (table,) = rank_tracks(made.forms[0], made.entrants, made.declared)
     assert [(row.entrant.name, row.rank) for row in table.rows] == [("bob", 1), ("ada", None)]
 
 
