@@ -280,10 +280,10 @@ def rerun(
 def commit(
     models: tuple[str, ...], name: str, out: Path, device: str | None, as_json: bool
 ) -> None:
-    """Commit to MODEL... before a challenge is drawn.
+    """Commit to a model before a challenge is drawn.
 
-    Writes a digest of the weights with a random salt. Several MODEL... are the models of several
-    turns: all of them must answer the challenge.
+    Writes a digest of the weights of MODEL... with a random salt. Several MODEL... are the models
+    of several turns: all of them must answer the challenge.
     """
     from evaluator.submissions.commitments import make_promise, write_promise
     from evaluator.submissions.loading import describe_models
@@ -312,9 +312,9 @@ def commit(
 def challenge(
     commitments: tuple[Path, ...], suite: str, part: str, challenges: Path, as_json: bool
 ) -> None:
-    """Draw a new form of a suite for the models of COMMITMENT..., which have come before.
+    """Draw a new form of a suite for models that were committed before.
 
-    For whoever runs the board. The seed is drawn from the entropy of the system. Publish the file:
+    For whoever runs the board. COMMITMENT... are the files that senders sent. The seed is drawn from the entropy of the system. Publish the file:
     it names the commitments and the challenge before it.
     """
     from evaluator.submissions.commitments import draw_challenge, read_commitment
