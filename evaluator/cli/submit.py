@@ -118,9 +118,9 @@ def leaderboard(
 ) -> None:
     """Make a static site that compares many models, with a page for each.
 
-    FOLDER is a submission of `score submit`, a run ([NAME=]RUN), or the folder of a board: it holds
-    submissions, and may hold the folders questions (your datasets), receipts and challenges. All
-    results are computed again from scores. What does not match is refused, and each row is marked
+    Each of FOLDER... is a submission of `score submit`, a run ([NAME=]RUN), or the folder of a
+    board: it holds submissions, and may hold the folders questions (your datasets), receipts and
+    challenges. All results are computed again from scores. What does not match is refused, and each row is marked
     self-reported, re-run or challenged (docs/leaderboard.md).
 
     Without submissions, RUN... must be of one benchmark. Runs of one model are pooled over block

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from generator.base.files import read_json, sha256, write_json
+from generator.suite.record import FORMAT, WorldDigests
 from tests.evaluator.conftest import build_dataset, succeed
 
 SCENES = {"train": 12, "val": 2, "seen": 14, "partial": 4, "unseen": 14}
@@ -39,9 +40,9 @@ def write_suite(folder: Path, form: str, seed: int, *worlds: str) -> Path:
     listed = {}
     for number, world in enumerate(worlds):
         build_dataset(folder / "zero-shot" / world, SCENES, seed=seed + number)
-        listed[f"zero-shot/{world}"] = dict.fromkeys(("plan", "texts", "images", "blender"), "")
+        listed[f"zero-shot/{world}"] = dict.fromkeys(WorldDigests.__annotations__, "")
     record = {
-        "format": "jackalope-suite",
+        "format": FORMAT,
         "suite": "toy",
         "version": 1,
         "part": "tiny",
