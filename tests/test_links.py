@@ -50,6 +50,7 @@ READING = {
     "gen preview": "{data} --out {out}.png",
     "gen verify": "{data}",
     "gen count": "{data}",
+    "gen forms": "{data} {data}",
     "score run": "{data} --model python:{model}:Model --out {out}",
     "score ask": "{data} --model python:{model}:Model --out {out}",
     "score train scratch": "{data} --size tiny --steps 1 --batch 4 --out {out}",
@@ -91,6 +92,7 @@ WITHOUT_DATASET = {
 OF_RUNS = {
     "score measure",
     "score report",
+    "score export every-eval-ever",
     "score leaderboard",
     "score submit",
     "score rerun",

@@ -5,6 +5,7 @@ import click
 from evaluator.cli.audit import audit
 from evaluator.cli.compare import compare
 from evaluator.cli.experiment import experiment
+from evaluator.cli.export import export
 from evaluator.cli.familiarity import familiarity
 from evaluator.cli.hard_texts import hard_texts
 from evaluator.cli.options import JSON
@@ -44,6 +45,7 @@ for command in (
     ask,
     measure,
     report,
+    export,
     submit,
     leaderboard,
     rerun,

@@ -50,8 +50,8 @@ def submit(
 ) -> None:
     """Make one folder of the runs of a model, to send to a leaderboard.
 
-    RUN is the folder of a run, or a folder that holds runs, as `score suite` writes it. The
-    submission has scores, answers, versions, digests and what training saw, and nothing of your
+    Each of RUN... is the folder of a run, or a folder that holds runs, as `score suite` writes it.
+    The submission has scores, answers, versions, digests and what training saw, and nothing of your
     machine. It is checked as `score leaderboard` checks it.
     """
     from evaluator.submissions.commitments import read_opening
@@ -120,8 +120,8 @@ def leaderboard(
 
     Each of FOLDER... is a submission of `score submit`, a run ([NAME=]RUN), or the folder of a
     board: it holds submissions, and may hold the folders questions (your datasets), receipts and
-    challenges. All results are computed again from scores. What does not match is refused, and each row is marked
-    self-reported, re-run or challenged (docs/leaderboard.md).
+    challenges. All results are computed again from scores. What does not match is refused, and each
+    row is marked self-reported, re-run or challenged (docs/leaderboard.md).
 
     Without submissions, RUN... must be of one benchmark. Runs of one model are pooled over block
     seeds and training seeds.
@@ -314,8 +314,9 @@ def challenge(
 ) -> None:
     """Draw a new form of a suite for models that were committed before.
 
-    For whoever runs the board. COMMITMENT... are the files that senders sent. The seed is drawn from the entropy of the system. Publish the file:
-    it names the commitments and the challenge before it.
+    For whoever runs the board. COMMITMENT... are the files that senders sent. The seed is drawn from
+    the entropy of the system. Publish the file: it names the commitments and the challenge before
+    it.
     """
     from evaluator.submissions.commitments import draw_challenge, read_commitment
 
