@@ -314,9 +314,9 @@ def challenge(
 ) -> None:
     """Draw a new form of a suite for models that were committed before.
 
-    For whoever runs the board. COMMITMENT... are the files that senders sent. The seed is drawn from
-    the entropy of the system. Publish the file: it names the commitments and the challenge before
-    it.
+    For whoever runs the board. COMMITMENT... are the files that senders sent. The seed is drawn
+    from the entropy of the system. Publish the file: it names the commitments and the challenge
+    before it.
     """
     from evaluator.submissions.commitments import draw_challenge, read_commitment
 
