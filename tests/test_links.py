@@ -87,11 +87,15 @@ WITHOUT_DATASET = {
     ),
     *("gen assets list", "gen assets show", "gen assets import", "gen assets install"),
     *("score models", "score completion", "score hard-texts"),
+    *("score commit", "score challenge"),
 }
 OF_RUNS = {
     "score measure",
     "score report",
+    "score export every-eval-ever",
     "score leaderboard",
+    "score submit",
+    "score rerun",
     "score tables",
     "score compare",
     "score experiment",
