@@ -88,6 +88,7 @@ WITHOUT_DATASET = {
     ),
     *("gen assets list", "gen assets show", "gen assets import", "gen assets install"),
     *("score models", "score completion", "score hard-texts"),
+    *("score commit", "score challenge"),
 }
 OF_RUNS = {
     "score measure",
@@ -95,6 +96,8 @@ OF_RUNS = {
     "score export every-eval-ever",
     "score export mteb",
     "score leaderboard",
+    "score submit",
+    "score rerun",
     "score tables",
     "score compare",
     "score experiment",

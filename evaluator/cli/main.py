@@ -10,8 +10,9 @@ from evaluator.cli.familiarity import familiarity
 from evaluator.cli.hard_texts import hard_texts
 from evaluator.cli.options import JSON
 from evaluator.cli.pictures import embeddings, generate, probe
-from evaluator.cli.report import leaderboard, report, tables
+from evaluator.cli.report import report, tables
 from evaluator.cli.run import ask, measure, run
+from evaluator.cli.submit import challenge, commit, leaderboard, rerun, submit
 from evaluator.cli.suite import suite
 from evaluator.cli.train import train
 from generator.base.commands import Command, Commands, completion, result
@@ -45,7 +46,11 @@ for command in (
     measure,
     report,
     export,
+    submit,
     leaderboard,
+    rerun,
+    commit,
+    challenge,
     tables,
     compare,
     train,
