@@ -6,8 +6,10 @@ BIN := .venv/bin
 DEMO := demo
 # Training seeds of the demo, such as SEEDS="0 1 2".
 SEEDS := 0
+# The folder of a board: submissions, questions, receipts and challenges.
+BOARD := results/jackalope-1
 
-.PHONY: demo test test-full lint docs bench clean
+.PHONY: demo test test-full lint docs leaderboard bench clean
 
 demo: .venv/run  ## Render a rotation, verify it, train a small model for each turn and each of SEEDS, score and report.
 	$(BIN)/gen render --holdout turns=4 --scenes train=4000,val=120,partial=240,unseen=480 --resolution 64x64 --quality draft --out $(DEMO)/world
@@ -28,6 +30,9 @@ lint: .venv/dev  ## Style, types, and which folder may import which.
 
 docs: .venv/dev  ## The documentation as a site, in site/html.
 	$(BIN)/python docs/make_site.py
+
+leaderboard: .venv/run  ## The leaderboard of BOARD as a site, in site/leaderboard.
+	$(BIN)/score leaderboard $(BOARD) --out site/leaderboard
 
 bench: .venv/dev  ## Speed and memory of rendering, planning, verifying and scoring.
 	$(BIN)/python -m bench

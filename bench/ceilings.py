@@ -61,6 +61,8 @@ class Setup:
     environments: tuple[str, ...] = ()
     pairs: bool = False
     """Whether evaluation scenes have twins."""
+    turns: str | None = None
+    """The turns of turn twins, in a world of four viewpoints; None for a world of one."""
     texts: str | None = None
     """The preset of texts to describe the world with, "all" for all protocols, None for the world's
     own texts."""
@@ -83,15 +85,17 @@ def setups() -> list[Setup]:
                 environments=environments,
             )
         )
-    of_texts = {"compass2026": ("clevr-relations", (3, 4))}
+    of_texts = {"bare": ("pug-frames", (2, 2)), "compass2026": ("clevr-relations", (3, 4))}
     for name in text_preset_names():
         family, objects = of_texts.get(name, ("clevr-many", (3, 4)))
         worlds.append(Setup(name, family, objects=objects, texts=name))
+    with_frames = Setup("turn twins", "pug-frames", turns="90,180", texts="all")
     atoms = {**SCENES, "unseen_atoms": 30}
     relations = ("3x3", "relation:pair=2x3")
     uneven = {**SCENES, "asymmetric_seen": 20, "asymmetric_unseen": 20}
     return [
         *worlds,
+        with_frames,
         Setup("bindsplit, all protocols", "clevr-many", objects=(3, 4), pairs=True, texts="all"),
         Setup("bindsplit, 4x6 block", "clevr-many", ("4x6",), objects=(3, 4), texts="all"),
         Setup("bindsplit, relations", "clevr-many", relations, objects=(2, 3), texts="all"),
@@ -137,7 +141,9 @@ def measure_setup(setup: Setup, root: Path) -> list[Cell]:
         scenes=setup.scenes,
         resolution=f"{WIDTH}x{HEIGHT}",
         objects=setup.objects,
-        pairs=setup.pairs,
+        pairs=None if setup.turns else setup.pairs,
+        viewpoints=4 if setup.turns else None,
+        turns=setup.turns,
     )
     write_planned(root, prepare(replace(job, design=setup.design, environments=setup.environments)))
     dataset = Dataset.open(root)

@@ -34,8 +34,11 @@ left to right; "depth" gives them, by their place in that list, from front to ba
 Worlds = tuple[str, tuple[int, int]]
 """A family, and the least and the greatest number of objects in a scene."""
 MANY: Worlds = ("clevr-many", (3, 7))
-OF_PRESETS: dict[str, Worlds] = {"compass2026": ("clevr-relations", (3, 4))}
-"""The worlds of presets that need all relations."""
+OF_PRESETS: dict[str, Worlds] = {
+    "bare": ("pug-frames", (2, 2)),
+    "compass2026": ("clevr-relations", (3, 4)),
+}
+"""The worlds of presets that need relations which other families lack."""
 
 
 def pages() -> dict[str, str]:
@@ -72,7 +75,7 @@ def _head(world: Worlds) -> str:
 def _parts(request: TextRequest, world: Worlds, training: bool = True) -> dict[str, list[str]]:
     """The parts of the page of each protocol: headings and items."""
     family, objects = world
-    vocabulary = read_vocabulary(family)
+    vocabulary = read_vocabulary(family).painted_with("color")
     captioner = Captioner(vocabulary, draw_block("3x3", vocabulary, 0), request.equal_familiarity)
     kinds: dict[str, list[str]] = defaultdict(list)
     written = Counter[str]()

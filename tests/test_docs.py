@@ -414,4 +414,5 @@ def test_every_preset_of_texts_is_explained() -> None:
     )
     for name in text_preset_names():
         assert f"| `{name}` |" in language
-        assert f"gen describe DATASET --preset {name}" in papers
+        is_of_paper = name[-4:].isdigit()
+        assert not is_of_paper or f"gen describe DATASET --preset {name}" in papers

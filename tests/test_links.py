@@ -50,6 +50,7 @@ READING = {
     "gen preview": "{data} --out {out}.png",
     "gen verify": "{data}",
     "gen count": "{data}",
+    "gen forms": "{data} {data}",
     "score run": "{data} --model python:{model}:Model --out {out}",
     "score ask": "{data} --model python:{model}:Model --out {out}",
     "score train scratch": "{data} --size tiny --steps 1 --batch 4 --out {out}",
@@ -86,11 +87,15 @@ WITHOUT_DATASET = {
     ),
     *("gen assets list", "gen assets show", "gen assets import", "gen assets install"),
     *("score models", "score completion", "score hard-texts"),
+    *("score commit", "score challenge"),
 }
 OF_RUNS = {
     "score measure",
     "score report",
+    "score export every-eval-ever",
     "score leaderboard",
+    "score submit",
+    "score rerun",
     "score tables",
     "score compare",
     "score experiment",

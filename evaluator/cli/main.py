@@ -5,12 +5,14 @@ import click
 from evaluator.cli.audit import audit
 from evaluator.cli.compare import compare
 from evaluator.cli.experiment import experiment
+from evaluator.cli.export import export
 from evaluator.cli.familiarity import familiarity
 from evaluator.cli.hard_texts import hard_texts
 from evaluator.cli.options import JSON
 from evaluator.cli.pictures import embeddings, generate, probe
-from evaluator.cli.report import leaderboard, report, tables
+from evaluator.cli.report import report, tables
 from evaluator.cli.run import ask, measure, run
+from evaluator.cli.submit import challenge, commit, leaderboard, rerun, submit
 from evaluator.cli.suite import suite
 from evaluator.cli.train import train
 from generator.base.commands import Command, Commands, completion, result
@@ -43,7 +45,12 @@ for command in (
     ask,
     measure,
     report,
+    export,
+    submit,
     leaderboard,
+    rerun,
+    commit,
+    challenge,
     tables,
     compare,
     train,

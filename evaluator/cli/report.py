@@ -1,4 +1,4 @@
-"""The commands that show runs: `score report`, `score leaderboard`, `score tables`."""
+"""The commands that show runs: `score report`, `score tables`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -173,30 +173,6 @@ def _read_audits(runs: Sequence[str]) -> "dict[str, Audit]":
             raise UserError(f"The page shows nothing of `{audit.command}`; leave {audit.path} out.")
         audits[run] = audit
     return audits
-
-
-@click.command(cls=Command, examples=["leaderboard run-a run-b --out site"])
-@click.argument("runs", nargs=-1, required=True, metavar="[NAME=]RUN...")
-@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write the site to.")
-@click.option(
-    "--dataset",
-    "moved",
-    type=FOLDER,
-    multiple=True,
-    help="Folder of a moved dataset. Can be repeated.",
-)
-@JSON
-def leaderboard(runs: tuple[str, ...], out: Path, moved: tuple[Path, ...], as_json: bool) -> None:
-    """Make a static site that compares many models on one benchmark, with a page for each model.
-
-    Each of [NAME=]RUN... is the folder of a run, yours or from someone else. Its results are
-    computed again from its scores. Runs of one model are pooled over block seeds and training
-    seeds.
-    """
-    from evaluator.report.site import write_site
-
-    pages = write_site(runs, out, moved)
-    result({"pages": [str(page) for page in pages]}, as_json, str(pages[0]))
 
 
 @click.command(cls=Command, examples=["tables crepe2023 run-a run-b --out tables"])

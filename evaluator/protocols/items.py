@@ -87,6 +87,9 @@ class Items:
     that score pairs."""
     bindings: np.ndarray | None = None
     """(n,): the bindings of the scene, joined by ";"; None if unknown."""
+    in_second_image: np.ndarray | None = None
+    """bool (n, m): whether a candidate is of another image than `scene_id`; None if all items have
+    one image."""
 
     # How they are measured.
     tolerance: float = TOLERANCE
@@ -188,10 +191,13 @@ class Items:
             ids `true_text` and `false_text`.
         """
         rows = np.arange(len(self))
+        in_first_image = np.ones(self.truth.shape, dtype=bool)
+        if self.in_second_image is not None:
+            in_first_image = ~self.in_second_image
         columns: dict[str, np.ndarray] = {}
         for name, mask in (
-            ("true", self.truth & np.isin(self.slot, ("c", "0"))),
-            ("false", self.false & np.isin(self.slot, ("n", "1"))),
+            ("true", self.truth & in_first_image & np.isin(self.slot, ("c", "0"))),
+            ("false", self.false & in_first_image & np.isin(self.slot, ("n", "1"))),
         ):
             best = np.where(mask, self.scores, -np.inf).argmax(axis=1)
             best_scores = self.scores[rows, best] if self.graded else np.full(len(self), np.nan)

@@ -1,7 +1,7 @@
 """Pairs of two images and two captions (protocols, sections 6 and 14; Winoground, Thrush et al.
 2022)."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,45 +41,96 @@ class Pairs(Protocol):
     compares_images = True
 
     def measure(self, scores: Scores) -> ProtocolResults:
-        items, table = self._table(scores)
-        items_of_images, image_table = items, table
-        if scores.between_images:
-            items_of_images, image_table = self._table(scores.between_images)
-        items_of_matchings, matching_table = items, table
-        if scores.matchings:
-            items_of_matchings, matching_table = self._table(scores.matchings)
-        for other in (items_of_images, items_of_matchings):
-            items = _join_reasons(items, other)
-
-        text = text_score(table, items.tolerance)
-        image = image_score(image_table, items.tolerance)
-        if scores.matchings:
-            # An answer in words chooses an assignment: it has to be right whichever image is first.
-            match = text_score(matching_table, items.tolerance)
-        else:
-            match = matching_score(table, items.tolerance)
-        outcomes = [
-            right("text", 1 / 4, text),
-            right("image", 1 / 4, image),
-            right("group", 1 / 6, both_won(text, image)),
-            matching(match),
-        ]
+        items, outcomes = measure_pairs(PairItems.of(scores, self.name))
         rows = tabulate(items, outcomes) if len(set(items.kind)) > 1 else []
         rows += tabulate(items, outcomes, ["kind"])
         return ProtocolResults(items, outcomes, rows)
 
-    def _table(self, scores: Scores) -> tuple[Items, np.ndarray]:
-        """The items, and the scores (n, 2, 2) of image i and caption j at [:, i, j]."""
-        items = scores.items(self.name)
-        table = np.full((len(items), 2, 2), np.nan, items.scores.dtype)
-        is_complete = np.ones(len(items), dtype=bool)
-        for caption in (0, 1):
-            for image in (0, 1):
-                is_truth = items.truth if image == caption else items.false
-                mask = (items.slot == str(caption)) & is_truth
-                table[:, image, caption] = best_score(items.scores, mask)
-                is_complete &= mask.any(axis=1)
-        return items.requiring(is_complete), table
+
+@dataclass(frozen=True)
+class PairItems:
+    """The same n items with the scores of each question that is asked about them."""
+
+    of_captions: Items
+    """Scores that compare the captions of an image."""
+    of_images: Items
+    """Scores that compare the images of a caption."""
+    of_matchings: Items | None
+    """Answers in words that assign both captions to both images; None if scores do."""
+
+    @classmethod
+    def of(cls, scores: Scores, protocol: str) -> "PairItems":
+        """Read the items of a protocol.
+
+        Args:
+            scores: Of a run.
+            protocol: Its name.
+
+        Returns:
+            The items, in the same order.
+        """
+        of_captions = scores.items(protocol)
+        of_images, of_matchings = of_captions, None
+        if scores.between_images:
+            of_images = scores.between_images.items(protocol)
+        if scores.matchings:
+            of_matchings = scores.matchings.items(protocol)
+        return cls(of_captions, of_images, of_matchings)
+
+    def take(self, mask: np.ndarray) -> "PairItems":
+        """Select items by a mask, bool (n,)."""
+        matchings = None if self.of_matchings is None else self.of_matchings.take(mask)
+        return PairItems(self.of_captions.take(mask), self.of_images.take(mask), matchings)
+
+
+def measure_pairs(pairs: PairItems) -> tuple[Items, list[Outcome]]:
+    """Measure items of two images and two captions, of which each is true of its own image.
+
+    Args:
+        pairs: The items. Slot k holds caption k.
+
+    Returns:
+        The items, unscored or unread where one of their questions is, and the outcomes text, image,
+        group and matching.
+    """
+    items, table = _score_table(pairs.of_captions)
+    items_of_images, image_table = items, table
+    if pairs.of_images is not pairs.of_captions:
+        items_of_images, image_table = _score_table(pairs.of_images)
+    items_of_matchings, matching_table = items, table
+    if pairs.of_matchings is not None:
+        items_of_matchings, matching_table = _score_table(pairs.of_matchings)
+    for other in (items_of_images, items_of_matchings):
+        items = _join_reasons(items, other)
+
+    text = text_score(table, items.tolerance)
+    image = image_score(image_table, items.tolerance)
+    if pairs.of_matchings is not None:
+        # An answer in words chooses an assignment: it has to be right whichever image is first.
+        match = text_score(matching_table, items.tolerance)
+    else:
+        match = matching_score(table, items.tolerance)
+    outcomes = [
+        right("text", 1 / 4, text),
+        right("image", 1 / 4, image),
+        right("group", 1 / 6, both_won(text, image)),
+        matching(match),
+    ]
+    return items, outcomes
+
+
+def _score_table(items: Items) -> tuple[Items, np.ndarray]:
+    """The items, unscored where a candidate is missing, and the scores (n, 2, 2) of image i and
+    caption j at [:, i, j]."""
+    table = np.full((len(items), 2, 2), np.nan, items.scores.dtype)
+    is_complete = np.ones(len(items), dtype=bool)
+    for caption in (0, 1):
+        for image in (0, 1):
+            is_truth = items.truth if image == caption else items.false
+            mask = (items.slot == str(caption)) & is_truth
+            table[:, image, caption] = best_score(items.scores, mask)
+            is_complete &= mask.any(axis=1)
+    return items.requiring(is_complete), table
 
 
 def _join_reasons(items: Items, other: Items) -> Items:

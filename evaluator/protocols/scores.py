@@ -199,6 +199,7 @@ class Scores:
             text_id=padded(text, ""),
             unscored=unscored,
             unread=unread,
+            in_second_image=padded(scene != scene_id[item], False),
             tolerance=self.tolerance,
             graded=self.in_items is None,
         )

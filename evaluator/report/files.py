@@ -19,6 +19,7 @@ from evaluator.runs.folder import tables_folder
 from generator.base.errors import UserError
 from generator.base.files import write_text
 from generator.base.tables import write_csv
+from generator.dataset.hub_tasks import CHOICE_PROTOCOLS, METRIC, task_id
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -190,7 +191,7 @@ def write_hub(entries: Sequence[Results], folder: Path, dataset: str | None) -> 
 
     Raises:
         UserError: As `write_model_card`; `dataset` is malformed, or given with results of several
-            benchmarks.
+            benchmarks or without a task (generator.dataset.hub_tasks).
     """
     from huggingface_hub import eval_result_entries_to_yaml
     from huggingface_hub.utils import yaml_dump
@@ -202,26 +203,49 @@ def write_hub(entries: Sequence[Results], folder: Path, dataset: str | None) -> 
         raise UserError(
             f"--hub-dataset takes the results of one benchmark, got {names}; give the runs of one."
         )
+    results = [] if dataset is None else _task_results(entries[0], dataset)
     folder.mkdir(parents=True, exist_ok=True)
     card = folder / "README.md"
     write_model_card(entries, card)
     if dataset is None:
         return [card]
-    results = [_hub_entry(value, dataset) for value in _all_values(entries)]
     file = folder / ".eval_results" / f"{dataset.partition('/')[2]}.yaml"
     file.parent.mkdir(exist_ok=True)
     write_text(file, yaml_dump(eval_result_entries_to_yaml(results)))
     return [card, file]
 
 
-def _hub_entry(value: "EvalResult", dataset: str) -> Any:
-    """A value as an entry of .eval_results, which has no fields for labels: they are its notes."""
+def _task_results(entry: Results, dataset: str) -> list[Any]:
+    """The entries of .eval_results. Raises UserError if the results have no task of the dataset."""
+    results = []
+    for row in entry["rows"]:
+        if _has_task(row):
+            results.append(_hub_entry(_value(entry, row["split"], row), row, dataset))
+    if not results:
+        raise UserError(
+            f"--hub-dataset {dataset}: eval.yaml of a dataset declares tasks for the protocols "
+            f"{' and '.join(CHOICE_PROTOCOLS)}, and the run has no accuracy of these; score one of "
+            f"them, or leave --hub-dataset out."
+        )
+    return results
+
+
+def _has_task(row: Mapping[str, Any]) -> bool:
+    """Whether eval.yaml of the dataset declares a task for a row (generator.dataset.hub_tasks)."""
+    is_task = row["protocol"] in CHOICE_PROTOCOLS and row["metric"] == METRIC
+    is_of_kind = row["kind"] is not None and row["skill"] is None and row["level"] is None
+    is_value = not row["is_gap"] and row["n"] is None and row["error"] is None
+    return is_task and is_of_kind and is_value and row["value"] is not None
+
+
+def _hub_entry(value: "EvalResult", row: Mapping[str, Any], dataset: str) -> Any:
+    """A row as an entry of .eval_results, which has no fields for labels: they are its notes."""
     from huggingface_hub import EvalResultEntry
 
-    task = f"{value.dataset_config}-{value.dataset_split}-{value.metric_config}"
+    task = task_id(row["protocol"], row["kind"], row["split"])
     arguments = {"of": value.metric_name, **(value.metric_args or {})}
     notes = ", ".join(f"{name} {argument}" for name, argument in arguments.items())
-    return EvalResultEntry(dataset, task.replace(" ", "-"), value.metric_value, notes=notes)
+    return EvalResultEntry(dataset, task, row["value"], notes=notes)
 
 
 def _all_values(entries: Sequence[Results]) -> list["EvalResult"]:

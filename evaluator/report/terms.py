@@ -12,6 +12,9 @@ _METRICS: Mapping[str, str] = MappingProxyType(
         "text": "for each of two images the right one of two captions scores higher",
         "image": "for each of two captions the right one of two images scores higher",
         "group": "text and image are both right",
+        "follows the viewer": "the caption that is true for the camera alone scores highest",
+        "follows the object": "the caption that is true for the object alone scores highest",
+        "follows neither": "no caption of a frame scores above all others",
         "original accuracy": "the caption scores above a false one",
         "R@1 composed": "the whole caption scores above every caption with one changed atom",
         "GZSL": "the true label scores above all wrong labels",
@@ -28,6 +31,9 @@ _KINDS: Mapping[tuple[str, str], str] = MappingProxyType(
         ("pairs", "attribute"): "the images differ in exchanged values",
         ("pairs", "relation"): "the images differ in exchanged positions",
         ("pairs", "turn"): "the images show the same objects from two sides",
+        ("frames", "viewer"): "each caption is true of one of two sides of a world",
+        ("frames", "object"): "a caption of an object's own left or right is true of both sides",
+        ("frames", "assumed"): "captions do not say whose left they mean",
     }
 )
 """{(protocol, kind): what is compared}."""

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from evaluator.metrics.ranking import PoolScores
 from evaluator.models.oracle import Oracle
 from evaluator.protocols import find_protocol
+from evaluator.protocols.frames import FOLLOWS
 from evaluator.protocols.hard_positives import BRITTLENESS
 from evaluator.protocols.items import COUNTS, positions
 from evaluator.protocols.pools import Pool
@@ -28,6 +29,8 @@ from generator.dataset.truth import Truths
 
 RowKey = tuple[object, ...]
 """The labels that tell a row from the other rows of its protocol."""
+_WITHOUT_BEST = (BRITTLENESS, *FOLLOWS.values())
+"""Metrics of which more is not better."""
 _KEY = (*LABELS[1:], *COUNTS, "n", "split", "minus", "average")
 """The columns of a `RowKey`."""
 
@@ -92,9 +95,9 @@ def _oracle_scores(scores: Scores, truths: Truths) -> Scores:
 
 
 def _has_ceiling(row: Row) -> bool:
-    """Whether more is better: neither an error, nor brittleness, nor a difference of two
-    metrics."""
-    if row["error"] is not None or row["metric"] == BRITTLENESS:
+    """Whether more is better: neither an error, nor a metric without a best value, nor a difference
+    of two metrics."""
+    if row["error"] is not None or row["metric"] in _WITHOUT_BEST:
         return False
     return row["unit"] == "share" or row["is_gap"]
 

@@ -301,7 +301,7 @@ def split(
             opened.world,
             holdout=block,
             name=block_name,
-            request=first_request(block, exposed_negatives),
+            request=first_request(block, exposed_negatives, vocabulary),
             progress=Bar(),
             replace=replace,
         )

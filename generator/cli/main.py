@@ -5,6 +5,7 @@ import click
 from generator.base.commands import Commands, completion
 from generator.cli.describe import describe, split
 from generator.cli.export import export, publish
+from generator.cli.forms import forms
 from generator.cli.ladder import ladder
 from generator.cli.look import count, info, listing, preview
 from generator.cli.plan import plan
@@ -29,6 +30,7 @@ for command in (
     ladder,
     merge,
     suite,
+    forms,
     info,
     preview,
     verify,

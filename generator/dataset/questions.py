@@ -22,7 +22,11 @@ caption; which of two captions to which of two images; whether a caption belongs
 MOST = 5
 """The most options of a choice."""
 Form = Literal["choice", "yes-no"]
-PAIRS = "pairs"
+TWO_IMAGES = ("pairs", "frames")
+"""Protocols whose items may have two images."""
+WITHOUT_RIGHT_ANSWER = ("frames", "assumed")
+"""The protocol and kind of items whose options are all right for somebody. `score ask` asks them;
+tools and rewards, which need a right answer, do not."""
 _TRUE_SLOTS = ("c", "p")
 """Slots of true captions that are compared with the foils of slot n."""
 
@@ -210,7 +214,7 @@ def make_questions(
 
     questions: list[Question] = []
     for (item, item_rows), protocol in zip(rows_of_item.items(), items["protocol"], strict=True):
-        if protocol == PAIRS:
+        if protocol in TWO_IMAGES and len({rows.scene[row] for row in item_rows}) > 1:
             option_sets = _option_sets_of_pair(item_rows, rows)
         else:
             option_sets = _option_sets_of_choices(item, item_rows, rows)
@@ -284,7 +288,11 @@ def _option_sets_of_pair(item_rows: Sequence[int], rows: Candidates) -> list[Opt
     # an image, those in one slot the images of a caption.
     groupings = ((CHOICE, rows.scene), (IMAGES, rows.slot), (MATCHING, rows.scene))
     option_sets: list[OptionSet] = []
+    true_slots = [rows.slot[row] for row in item_rows if rows.truth[row]]
     for form, names in groupings:
+        if form == MATCHING and len({*true_slots}) < len(true_slots):
+            # One caption belongs to both images, so there is nothing to match.
+            continue
         for name in sorted({names[row] for row in item_rows}):
             options = [row for row in item_rows if names[row] == name]
             # Only a pair of a true and a false option makes a question.

@@ -460,6 +460,8 @@ class RequestRecord(TypedDict, total=False):
     """Number of azimuths of the camera; absent without viewpoints and turn twins."""
     turns: list[float]
     """Turns of the camera between a scene and its turn twin, degrees; empty without such twins."""
+    even_bindings: bool
+    """Whether combinations are equally frequent too; absent if not."""
     shard: list[int]
     """Number and count of the part of the scenes that this world has."""
     tar_bytes: int

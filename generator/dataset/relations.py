@@ -237,6 +237,9 @@ AXES = (
 AXIS_OF = {rule: axis for axis in AXES for rule in axis.rules}
 """The axis of every rule."""
 
+OWN = {"left": "own-left", "right": "own-right", "front": "own-front", "behind": "own-behind"}
+"""For each direction of the viewer, the same direction in the frame of the second object."""
+
 
 def converse_of(rule: str) -> str | None:
     """Find the relation of the second object to the first.

@@ -550,6 +550,7 @@ def write_benchmarks(
     # Scenes of a design whose holdouts share scenes are planned for none of them, so nothing is
     # assigned.
     assigned = StoredPlan(root).assigned()
+    vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     summaries = {}
     for part, saved in enumerate(world.manifest["request"]["holdouts"]):
         holdout = Holdout.from_dict(saved)
@@ -559,7 +560,7 @@ def write_benchmarks(
             world,
             holdout=holdout,
             name=name,
-            request=first_request(holdout, exposed_negatives),
+            request=first_request(holdout, exposed_negatives, vocabulary),
             assigned=assigned.get(part),
             with_world=True,
             progress=progress,

@@ -19,6 +19,7 @@ from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
 from generator.language.complexity import LEVELS
 from generator.language.grammar import TEMPLATES
+from generator.vocabulary.schema import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,26 @@ LADDER_TEXTS = TextRequest(("steps",), template="a-and-a")
 objects but not nine would change with the length of captions."""
 
 
-def first_request(holdout: Holdout, exposed_negatives: bool = False) -> TextRequest:
-    """The texts of a benchmark that is made with its world, or with a new holdout."""
+def first_request(
+    holdout: Holdout, exposed_negatives: bool = False, vocabulary: Vocabulary | None = None
+) -> TextRequest:
+    """Choose the texts of a benchmark that is made with its world, or with a new holdout.
+
+    Args:
+        holdout: What training never shows.
+        exposed_negatives: Whether training negatives may name it.
+        vocabulary: Of the world; a family with relations of both frames also gets `frames`.
+
+    Returns:
+        The request.
+    """
     texts = design_of(holdout).first_texts(holdout)
+    protocols = texts.protocols
+    if vocabulary is not None and vocabulary.axes_of_both_frames and "pairs" in protocols:
+        protocols = (*protocols, "frames")
     return TextRequest(
-        texts.protocols,
-        {name: find_protocol(name).first_options(holdout) for name in texts.protocols},
+        protocols,
+        {name: find_protocol(name).first_options(holdout) for name in protocols},
         template=texts.template,
         exposed_negatives=exposed_negatives,
         strict=False,

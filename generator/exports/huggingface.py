@@ -3,6 +3,8 @@
 OUT/data/SPLIT-00000.parquet   a row for each scene, with its image; the Hub's viewer shows it
 OUT/questions/PROTOCOL/SPLIT.parquet a row for each question, with its images
 OUT/questions/pools.parquet    the texts of each pool of retrieval
+OUT/choices/TASK/SPLIT.parquet  the questions of the tasks that eval.yaml declares
+OUT/eval.yaml                  the tasks, which have leaderboards on the Hub
 OUT/dataset/                   the files of the dataset, for `gen verify` and `score run`
 OUT/README.md, croissant.json, CITATION.cff
 """
@@ -29,6 +31,7 @@ from generator.dataset.certificate import describe_certificate
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.records import VERSION
 from generator.exports.clevr import NO_SPLIT
+from generator.exports.hub_tasks import write_tasks
 from generator.exports.training import Sample, Samples, export_folder
 
 _ROWS = 100
@@ -61,6 +64,21 @@ _ABOUT_QUESTIONS = {
     "info": {"features": {"images": {"feature": {"_type": "Image"}, "_type": "List"}}}
 }
 _SCHEMA = pa.schema(_COLUMNS, metadata={"huggingface": json.dumps(_ABOUT)})
+
+
+_RESPONSIBLE_AI = {
+    "rai:dataLimitations": "Rendered images, English sentences of few forms, and a closed "
+    "vocabulary of values, objects and relations: results speak of these, and do not tell how well "
+    "a model understands photographs or other languages. What pretrained models have seen is "
+    "unknown: only a model that was trained on the training split is tested on combinations that "
+    "it has never seen.",
+    "rai:annotationsPerItem": "1, by a program; a second program proves each.",
+    "rai:machineAnnotationTools": "Jackalope: a grammar writes captions and foils from the "
+    "recorded scene, and a judge without common code decides each from its words and the geometry.",
+    "rai:dataPreprocessingProtocol": "None: images are as rendered, texts as written.",
+}
+"""Fields of Croissant for responsible AI that the publisher of a dataset is asked for, beside those
+of every dataset (generator/dataset/croissant.json)."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +130,7 @@ def export_hf(
             _write_split(batches, folder / "data", split, advance)
         protocols = _write_questions(dataset, benchmark, folder / "questions")
         has_pools = _write_pools(benchmark, folder / "questions" / "pools.parquet")
+        choices = write_tasks(dataset, benchmark, folder, title=about.title)
         copy_dataset(dataset.root, folder / "dataset")
         _write_about(
             dataset,
@@ -120,6 +139,7 @@ def export_hf(
             about=about,
             splits=splits,
             protocols=protocols,
+            choices=choices,
             has_pools=has_pools,
             licences=samples.licences,
         )
@@ -282,7 +302,7 @@ def _croissant(root: Path, about: Publication) -> str:
         for key in ("contentUrl", "includes"):
             if key in node:
                 node[key] = f"dataset/{node[key]}"
-    document |= {"name": about.title, "version": "1.0.0"}
+    document |= {"name": about.title, "version": "1.0.0", **_RESPONSIBLE_AI}
     if about.licence:
         document["license"] = f"https://spdx.org/licenses/{about.licence}"
     if about.creators:

@@ -26,6 +26,7 @@ from generator.dataset.questions import (
     CHOICE,
     IMAGES,
     MATCHING,
+    WITHOUT_RIGHT_ANSWER,
     YES_NO,
     Candidates,
     Form,
@@ -173,8 +174,14 @@ class QuestionSet:
         or split."""
         items: dict[str, Row] = {}
         for item in self.benchmark.items.to_pylist():
-            if item["protocol"] not in _NOT_ASKED:
+            has_right_answer = (item["protocol"], item["kind"]) != WITHOUT_RIGHT_ANSWER
+            if item["protocol"] not in _NOT_ASKED and has_right_answer:
                 items[item["item_id"]] = item
+        if not items:
+            raise UserError(
+                f"{self.benchmark.folder} has no questions with a right answer; a benchmark of the "
+                f"preset 'bare' is for `score ask` and `score run`."
+            )
         for column, requested in (("protocol", self.protocols), ("split", self.splits)):
             names = sorted({item[column] for item in items.values()})
             for name in requested:

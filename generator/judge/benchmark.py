@@ -12,7 +12,7 @@ from generator.judge.columns import labels, row_numbers, values
 from generator.judge.decide import decide
 from generator.judge.geometry import SceneGeometry
 from generator.judge.held_out import HeldOut, HeldOutCounts
-from generator.judge.lexicon import Lexicon, UnreadableError
+from generator.judge.lexicon import FRAMES, Lexicon, UnreadableError
 from generator.judge.meaning import Meaning
 from generator.judge.text_reader import read_text
 from generator.judge.world import World
@@ -20,6 +20,8 @@ from generator.judge.world import World
 BATCH = 2000  # rows between two updates of the progress
 TRAIN = "train"
 """The protocol whose items are training data, and the split of their scenes."""
+FRAMES_PROTOCOL, ASSUMED = "frames", "assumed"
+"""The protocol of frames of reference, and its kind of items whose captions name none."""
 TRUE, FALSE, UNDECIDED, UNREADABLE = 1, 0, -1, -2
 """Verdicts on a candidate."""
 
@@ -125,15 +127,47 @@ class Benchmark:
         )
 
     @cached_property
+    def bare_lexicons(self) -> dict[str, Lexicon]:
+        """By frame, the words of the family's relations without what says a frame."""
+        return {frame: Lexicon.of(self.world.vocabulary, frame) for frame in FRAMES}
+
+    @cached_property
+    def is_assumed(self) -> np.ndarray:
+        """bool per candidate: whether its item asks which frame a model assumes."""
+        kinds = labels(self.tables["items"]["kind"])
+        is_assumed_item = (self.protocols == FRAMES_PROTOCOL) & (kinds == ASSUMED)
+        item = self.candidates.item
+        # The last entry stands for an item that does not exist, whose row is -1.
+        return np.append(is_assumed_item, False)[item]
+
+    @cached_property
+    def bare_texts(self) -> set[int]:
+        """The rows of the texts that only items of the kind `assumed` have. No other text may leave
+        its frame out."""
+        if not self.is_assumed.any():
+            return set()
+        text = self.candidates.text
+        elsewhere = {*text[~self.is_assumed].tolist()}
+        pool_texts = self.tables["pools"]["text_id"]
+        elsewhere |= {*row_numbers(pool_texts, self.tables["texts"]["text_id"]).tolist()}
+        return {*text[self.is_assumed].tolist()} - elsewhere
+
+    @cached_property
     def meanings(self) -> list[Meaning | None]:
-        """The meaning of each text; None if it cannot be read."""
+        """The meaning of each text; None if it cannot be read. A text of `bare_texts` has the
+        viewer's meaning; `frame_findings` compares it with the object's."""
         texts = self.tables["texts"]["text"]
         rows = self.world.progress.follow(values(texts), "texts", len(texts), BATCH)
-        return [self._meaning(text) for text in rows]
+        meanings = []
+        for row, text in enumerate(rows):
+            lexicon = self.bare_lexicons["viewer"] if row in self.bare_texts else self.lexicon
+            meanings.append(self.meaning_of(text, lexicon))
+        return meanings
 
-    def _meaning(self, text: str) -> Meaning | None:
+    def meaning_of(self, text: str, lexicon: Lexicon) -> Meaning | None:
+        """The meaning of a text in the words of a lexicon; None if it cannot be read."""
         try:
-            return read_text(text, self.lexicon)
+            return read_text(text, lexicon)
         except UnreadableError:
             return None
 

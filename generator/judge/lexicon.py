@@ -64,6 +64,11 @@ that follows the noun, such as "made of wood"): (kind, value). `number`, `none` 
 integer. Relations and `environment`: the name. `framed` (the words of a relation up to its second
 object, if more words say its frame) and `view` (the words that say a frame): the words.
 """
+FRAMES = {
+    "viewer": ("left", "right", "front", "behind"),
+    "object": ("own-left", "own-right", "own-front", "own-behind"),
+}
+"""The directions of the two frames that words without a frame may mean."""
 View = tuple[str, str, str, str]
 """How a relation says its frame: its words up to its second object; the words before the object
 whose view it is; its placeholder, "the_b" or "c", or "" for the camera; the words after it."""
@@ -93,10 +98,19 @@ class Lexicon:
     """Mentions by their words and by themselves, so that a million texts share them."""
 
     @classmethod
-    def of(cls, vocabulary_toml: str) -> "Lexicon":
+    def of(cls, vocabulary_toml: str, bare_in: str = "") -> "Lexicon":
         """Read the words of a family: names and synonyms of objects, values and relations; phrases
-        of environments."""
+        of environments.
+
+        Args:
+            vocabulary_toml: The vocabulary.
+            bare_in: A frame of `FRAMES`. Relations then have only the words before their second
+                object, and mean that frame: "to the left of" is `left` or `own-left`. Relations of
+                other frames are left out. "" for phrases as they are declared.
+        """
         data = tomllib.loads(vocabulary_toml)
+        if bare_in:
+            data["relations"] = _bare_relations(data.get("relations", {}), FRAMES[bare_in])
         meanings: dict[str, set[Word]] = {}
         entries = (*_grammar_entries(), *_nouns(data), *_values(data), *_relations(data))
         for term, name, meaning in entries:
@@ -265,6 +279,18 @@ def _relations(data: dict[str, Any]) -> Iterator[Entry]:
                     yield piece, "view", piece
     for environment, declared in data.get("environments", {}).items():
         yield from _also_as_opening(declared["phrase"], "environment", environment)
+
+
+def _bare_relations(declared: dict[str, Any], frame: tuple[str, ...]) -> dict[str, Any]:
+    """The relations of a frame, with phrases that say no frame."""
+    bare: dict[str, Any] = {}
+    for relation in frame:
+        if relation not in declared:
+            continue
+        phrases = (declared[relation]["phrase"], *declared[relation].get("synonyms", []))
+        first, *others = dict.fromkeys(phrase.partition(_GROUND)[0].strip() for phrase in phrases)
+        bare[relation] = {**declared[relation], "phrase": first, "synonyms": others}
+    return bare
 
 
 def _view_of(phrase: str) -> View:

@@ -25,8 +25,10 @@ def text_findings(benchmark: Benchmark) -> Iterator[Finding]:
     for row, meaning in enumerate(benchmark.meanings):
         if meaning is not None:
             continue
+        is_bare = row in benchmark.bare_texts
+        lexicon = benchmark.bare_lexicons["viewer"] if is_bare else benchmark.lexicon
         try:
-            read_text(benchmark.text(row), benchmark.lexicon)  # once more, for its reason
+            read_text(benchmark.text(row), lexicon)  # once more, for its reason
         except UnreadableError as error:
             text_id = benchmark.tables["texts"]["text_id"][row]
             yield finding("unreadable text", f"text {text_id}: {error}")

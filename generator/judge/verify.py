@@ -28,6 +28,7 @@ from generator.judge.certificate import (
 )
 from generator.judge.every_pair import decided_scenes
 from generator.judge.files import StoredBenchmark, StoredDataset, find_benchmarks
+from generator.judge.frames import frame_findings
 from generator.judge.leaks import (
     asymmetry_findings,
     compound_findings,
@@ -72,6 +73,7 @@ CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
     # in asymmetric splits either the true or the false texts name held-out content
     asymmetry_findings,
     pool_findings,  # pools list all their true texts
+    frame_findings,  # items of `frames` show one world from two sides and keep to their frame
 )
 
 

@@ -1,6 +1,7 @@
 """Decides whether a form is true of a scene: True, False, or None for undecided (docs/language.md,
 Truth)."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,7 +23,11 @@ class Facts:
         """The attribute values of each object, by attribute kind."""
         self.environment: str | None = scene.environment
         """The name of the scene's environment."""
-        self.holds = _decide_relations(scene, vocabulary)
+        poses = poses_of(scene, vocabulary)
+        self.angles = [_angle_to_camera(pose) for pose in poses]
+        """The angle between the front of each object and the direction to the camera on the ground,
+        degrees, 0..180; None without a front."""
+        self.holds = _decide_relations(poses, vocabulary)
         """`holds[relation][i][j]` says whether object i stands in the relation to object j: None
         within the relation's margin, and for i = j. A relation of three objects has a third
         index."""
@@ -258,9 +263,18 @@ def _decide_condition(condition: _Condition, assignment: Mapping[int, int], fact
     return None if None in truths else True
 
 
-def _decide_relations(scene: Scene, vocabulary: Vocabulary) -> dict[str, Any]:
+def _angle_to_camera(pose: Pose) -> float | None:
+    """The angle of `Facts.angles`."""
+    length = math.hypot(pose.facing_right, pose.facing_behind)
+    if length == 0:
+        return None
+    # Rounding may make the cosine a little more than 1.
+    cosine = max(-1.0, min(1.0, -pose.facing_behind / length))
+    return math.degrees(math.acos(cosine))
+
+
+def _decide_relations(poses: Sequence[Pose], vocabulary: Vocabulary) -> dict[str, Any]:
     """Whether each relation holds, for all objects at its ends (`Facts.holds`)."""
-    poses = poses_of(scene, vocabulary)
     holds: dict[str, Any] = {}
     for name, relation in vocabulary.relations.items():
         if relation.converse in holds:

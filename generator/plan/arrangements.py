@@ -2,7 +2,7 @@
 a scene."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence, Set
+from collections.abc import Callable, Hashable, Iterator, Sequence, Set
 from itertools import chain, cycle, islice, product
 from operator import itemgetter
 
@@ -14,6 +14,7 @@ from generator.holdout.holdout import Binding
 from generator.holdout.membership import Arrangement, Rule, cluster_of
 from generator.plan.balance import PATIENCE, even_out
 from generator.plan.candidates import Candidates
+from generator.plan.even_bindings import EvenBindings
 from generator.plan.name_counts import (
     CLUSTER_COUNTS,
     OBJECT,
@@ -85,6 +86,7 @@ class ArrangementSampler:
         object_counts: Sequence[int],
         stream: Stream,
         needed: Set[Binding] = frozenset(),
+        bindings: EvenBindings | None = None,
     ) -> Iterator[Arrangement]:
         """Yield the arrangements of a split.
 
@@ -98,6 +100,8 @@ class ArrangementSampler:
             stream: draws everything. It may be used in between by others: blocks are drawn as they
                 are needed.
             needed: the bindings that training must show.
+            bindings: evens out the counts of bindings too; None leaves them as they come. Splits
+                with few clusters keep theirs, which are even already.
 
         Raises:
             UserError: no scene belongs to the split.
@@ -119,6 +123,9 @@ class ArrangementSampler:
                 self._even_out(split, scenes, counts, stream)
             if block == 0 and split == "train":
                 self._show_all_bindings(scenes, counts, needed, stream)
+            has_even_clusters = 0 < counts.n_clusters <= _MOST_EVEN_CLUSTERS
+            if bindings is not None and not has_even_clusters:
+                bindings.even_out(scenes, self._membership(split), stream)
             yield from scenes
 
     def sufficient_count(self, needed: Set[Binding], object_counts: Sequence[int]) -> int:
@@ -199,15 +206,8 @@ class ArrangementSampler:
         each other, or the search may end in a local minimum between them. So passes with all counts
         alternate with passes in which counts by place may be uneven; at last the clusters may be.
         """
-        outside_split: set[Arrangement] = set()
         least_used = LeastUsed(counts, stream)
-
-        def fits(arrangement: Arrangement) -> bool:
-            if arrangement not in outside_split and not self._candidates.belongs(
-                arrangement, split
-            ):
-                outside_split.add(arrangement)
-            return arrangement not in outside_split
+        fits = self._membership(split)
 
         def best_choice(_row: int, old: Arrangement, crowded: Set[int]) -> Arrangement:
             if len(old) == 2:
@@ -241,6 +241,20 @@ class ArrangementSampler:
             )
             if not counts.excess() and loose != (PLACE_COUNTS,):
                 break
+
+    def _membership(self, split: str) -> Callable[[Arrangement], bool]:
+        """A function that says whether an arrangement belongs to a split; it remembers those that
+        do not."""
+        outside_split: set[Arrangement] = set()
+
+        def fits(arrangement: Arrangement) -> bool:
+            if arrangement not in outside_split and not self._candidates.belongs(
+                arrangement, split
+            ):
+                outside_split.add(arrangement)
+            return arrangement not in outside_split
+
+        return fits
 
     def _patience(self, scenes: Sequence[Arrangement]) -> int:
         """The moves without improvement after which a pass over scenes ends."""

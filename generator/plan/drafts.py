@@ -12,6 +12,7 @@ from generator.holdout.class_lists import OBJECTS, THREE_OBJECTS, ClassRule, lis
 from generator.holdout.holdout import Binding
 from generator.holdout.membership import Arrangement, Rule, arrangements, cluster_of
 from generator.plan.arrangements import ArrangementSampler, TooFewScenesError, no_scene_error
+from generator.plan.even_bindings import EvenBindings
 from generator.scene.layouts import Layout, certain_relations, draw_layout
 from generator.scene.planned import Planned
 
@@ -30,6 +31,7 @@ def draft_split(
     objects: tuple[int, int],
     stream: Stream,
     needed: Set[Binding],
+    bindings: EvenBindings | None = None,
 ) -> Iterator[Planned]:
     """Draft n scenes of a split.
 
@@ -41,6 +43,7 @@ def draft_split(
             frequent; scenes of one object occur only in training.
         stream: draws everything.
         needed: bindings that training scenes show.
+        bindings: evens out the counts of bindings too; None leaves them as they come.
 
     Raises:
         UserError: these numbers of objects are impossible, or the split has no scene.
@@ -63,7 +66,7 @@ def draft_split(
         )
     least_here = least if split == "train" else max(least, 2)
     object_counts = stream.balanced(range(least_here, most + 1), n)
-    return draft_scenes(rule, split, object_counts, stream, needed)
+    return draft_scenes(rule, split, object_counts, stream, needed, bindings)
 
 
 def draft_scenes(
@@ -72,6 +75,7 @@ def draft_scenes(
     object_counts: Sequence[int],
     stream: Stream,
     needed: Set[Binding] = frozenset(),
+    bindings: EvenBindings | None = None,
 ) -> Iterator[Planned]:
     """Draft a scene of a split for each number of objects; training scenes show the `needed`
     bindings.
@@ -80,7 +84,7 @@ def draft_scenes(
         UserError: the split has no scene, or there are too few training scenes.
     """
     sampler = ArrangementSampler(rule)
-    arrangements_of_split = sampler.draw(split, object_counts, stream, needed)
+    arrangements_of_split = sampler.draw(split, object_counts, stream, needed, bindings)
     try:
         for arrangement in arrangements_of_split:
             layout = _draw_layout_in_split(rule, split, arrangement, stream)

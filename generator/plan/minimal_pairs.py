@@ -26,6 +26,8 @@ def plan_with_twins(
     seed: int,
     objects: tuple[int, int] = (2, 2),
     exchange: str = VALUES,
+    *,
+    even_bindings: bool = False,
 ) -> list[Planned]:
     """Plan the scenes of a world with twins. The counts of the parts include the twins.
 
@@ -38,6 +40,7 @@ def plan_with_twins(
         seed: of the plan.
         objects: the fewest and the most objects of a scene.
         exchange: one of EXCHANGES.
+        even_bindings: as of `plan_parts`.
 
     Returns:
         The scenes in order; a twin comes right after its scene.
@@ -56,7 +59,12 @@ def plan_with_twins(
     while True:
         most_twins = requested - n_originals
         originals = plan_parts(
-            vocabulary, with_counts(parts, n_originals), seed, objects, most_twins.keys()
+            vocabulary,
+            with_counts(parts, n_originals),
+            seed,
+            objects,
+            most_twins.keys(),
+            even_bindings=even_bindings,
         )
         plan = with_twins(originals, rules, seed, exchange, most_twins)
         planned = Counter((scene.part, str(scene.split)) for scene in plan)

@@ -102,6 +102,12 @@ class WorldOptions:
         "seen from another azimuth, which is so many degrees further, such as 180 or 90,180,270. "
         "They replace the twins of --exchange.  [default: none]",
     )
+    even_bindings: bool = option(
+        False,
+        "Also make combinations equally frequent in training, and in worlds of which nothing is "
+        "held out: with as many scenes as divide evenly, their counts are equal (docs/suite.md).",
+        is_flag=True,
+    )
     seed: int = option(0, "Seed of the scenes.", least=0)
     block_seed: str | int | Sequence[int] | None = option(
         None,

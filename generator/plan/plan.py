@@ -14,6 +14,7 @@ from generator.holdout.request import WorldPart, design_of
 from generator.plan.arrangements import no_scene_error
 from generator.plan.attributes import AttributeSampler
 from generator.plan.drafts import draft_grid, draft_split
+from generator.plan.even_bindings import EvenBindings
 from generator.scene.layouts import certain_relations
 from generator.scene.planned import Planned, scene_id
 from generator.vocabulary.schema import Vocabulary
@@ -36,6 +37,8 @@ def plan_parts(
     seed: int,
     objects: tuple[int, int] = (2, 2),
     to_have_twins: Set[tuple[int, str]] = frozenset(),
+    *,
+    even_bindings: bool = False,
 ) -> list[Planned]:
     """Draw the contents of each scene of a world.
 
@@ -53,6 +56,7 @@ def plan_parts(
             training: they pose no question of binding.
         to_have_twins: splits, as (number of the part, split), whose scenes get twins. Training
             also shows the bindings that these twins could have.
+        even_bindings: whether bindings are equally frequent too, as far as splits allow.
 
     Returns:
         The scenes in order; their ids are their numbers.
@@ -70,7 +74,15 @@ def plan_parts(
             sampler = AttributeSampler(rule, number, stream)
             scenes += sampler.complete(draft_grid(rule, stream))
         else:
-            scenes += _plan_part(vocabulary, number, part, seed, objects, to_have_twins)
+            scenes += _plan_part(
+                vocabulary,
+                number,
+                part,
+                seed,
+                objects,
+                to_have_twins,
+                even_bindings=even_bindings,
+            )
     if all(part.counts is not None for part in parts):
         scenes = Stream("order", seed).shuffled(scenes)
     return [scene._replace(scene_id=scene_id(i)) for i, scene in enumerate(scenes)]
@@ -83,6 +95,8 @@ def _plan_part(
     seed: int,
     objects: tuple[int, int],
     to_have_twins: Set[tuple[int, str]],
+    *,
+    even_bindings: bool,
 ) -> list[Planned]:
     """The scenes of one part of a world, split by split. `number`: that of the part."""
     counts = part.counts or {}
@@ -99,7 +113,10 @@ def _plan_part(
         stream = Stream("plan", seed, *((split,) if number == 0 else (split, number)))
         sampler = AttributeSampler(rule, number, stream)
         try:
-            drafts = draft_split(rule, split, counts[split], objects, stream, needed)
+            bindings = None
+            if even_bindings:
+                bindings = EvenBindings(with_twins=(number, split) in to_have_twins)
+            drafts = draft_split(rule, split, counts[split], objects, stream, needed, bindings)
             scenes_of_split[split] = list(sampler.complete(drafts))
         except UserError:
             if split not in design.may_lack(part.holdout):

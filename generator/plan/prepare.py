@@ -115,16 +115,18 @@ class Prepared:
         from generator.plan.viewpoints import plan_with_turns, with_viewpoints
 
         seed = self.options.seed
+        world = (self.vocabulary, self.parts, seed, self.objects)
+        even_bindings = self.options.even_bindings
         if self.ladder is not None:
             from generator.plan.ladder import plan_ladders
 
             plan = plan_ladders(self.vocabulary, self.parts[0], seed, self.ladder)
         elif self.turns:
-            plan = plan_with_turns(self.vocabulary, self.parts, seed, self.objects, self.turns)
+            plan = plan_with_turns(*world, self.turns, even_bindings=even_bindings)
         elif self.exchange is None:
-            plan = plan_parts(self.vocabulary, self.parts, seed, self.objects)
+            plan = plan_parts(*world, even_bindings=even_bindings)
         else:
-            plan = plan_with_twins(self.vocabulary, self.parts, seed, self.objects, self.exchange)
+            plan = plan_with_twins(*world, self.exchange, even_bindings=even_bindings)
         if self.viewpoints is not None:
             plan = with_viewpoints(plan, self.viewpoints, seed)
         if design_of(self.holdout).shares_scenes:
@@ -167,6 +169,8 @@ class Prepared:
         # Worlds without viewpoints keep the requests that they had before.
         if self.viewpoints is not None:
             request |= {"viewpoints": self.viewpoints, "turns": list(self.turns)}
+        if options.even_bindings:
+            request["even_bindings"] = True
         if self.ladder is not None:
             request["ladder"] = {"factor": self.ladder.factor, "steps": self.ladder.steps}
         if self.assets:
@@ -197,6 +201,7 @@ class Prepared:
             block_seed=tuple(request["block_seed"]),
             design=request["design"],
             opposites=request["opposites"],
+            even_bindings=request.get("even_bindings", False),
         )
         holdout_request = _holdout_request(options)
         if any(text.strip().endswith(".json") for text in as_tuple(options.holdout)):

@@ -58,6 +58,8 @@ def plan_with_turns(
     seed: int,
     objects: tuple[int, int],
     turns: Sequence[float],
+    *,
+    even_bindings: bool = False,
 ) -> list[Planned]:
     """Plan the scenes of a world with turn twins. The counts of the parts include the twins.
 
@@ -70,6 +72,7 @@ def plan_with_turns(
         seed: Of the plan.
         objects: The fewest and the most objects of a scene.
         turns: The turns of the camera, degrees.
+        even_bindings: As of `plan_parts`.
 
     Returns:
         The scenes in order. A twin has the plan of its scene, and its id in `twin_of`.
@@ -84,7 +87,9 @@ def plan_with_turns(
             has_twins = split not in ("train", *ASYMMETRIC)
             n_originals[number, split] = ceil(n / 2) if has_twins else n
             missing_twins[number, split] = n - n_originals[number, split]
-    originals = plan_parts(vocabulary, with_counts(parts, n_originals), seed, objects)
+    originals = plan_parts(
+        vocabulary, with_counts(parts, n_originals), seed, objects, even_bindings=even_bindings
+    )
 
     turn_of_twin = _deal_turns(missing_twins, turns, seed)
     plan: list[Planned] = []

@@ -119,6 +119,8 @@ class SuiteWorld(Declared):
     """As --turns; None for no turn twins."""
     outputs: str | None = None
     """As --with; None for images alone."""
+    even_bindings: bool = True
+    """As --even-bindings; counts of combinations are then equal in all forms."""
     texts: tuple[SuiteTexts, ...] = ()
     """Texts besides those that the world is rendered with."""
     runs: Annotated[tuple[SuiteRun, ...], Field(min_length=1)]

@@ -71,6 +71,38 @@ class Relation(Declared):
         return self.axis.opposite(self.name)
 
 
+def bare_phrase(viewer: Relation, own: Relation) -> str | None:
+    """Find the words that leave out whose direction they mean.
+
+    Args:
+        viewer: A direction of the viewer.
+        own: The same direction of the second object's own.
+
+    Returns:
+        The first words before the second object that phrases of both have, such as "to the left
+        of"; None if they have none in common.
+
+    Example:
+        >>> phrases = "behind {b} as the camera sees it", "behind {b} as {the_b} sees it"
+        >>> viewer, own = (
+        ...     Relation(name=name, phrase=phrase, margin=0.2)
+        ...     for name, phrase in zip(("behind", "own-behind"), phrases)
+        ... )
+        >>> bare_phrase(viewer, own)
+        'behind'
+    """
+    own_words = [_words_before_ground(phrase) for phrase in own.phrases]
+    for phrase in viewer.phrases:
+        words = _words_before_ground(phrase)
+        if words in own_words:
+            return words
+    return None
+
+
+def _words_before_ground(phrase: str) -> str:
+    return phrase.partition(GROUND)[0].strip()
+
+
 def check_relations(relations: Mapping[str, Relation]) -> None:
     """Check that each opposite is declared with the same margin and distance, that exactly the
     rules that need a distance have one, and that phrases say whose directions they mean.

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from generator.assets.sets import BUILTIN, NAME
 from generator.base.declarations import Amount, Declared, Positive, Words
+from generator.dataset.relations import OWN
 from generator.vocabulary.environments import Environment, LampSpec, Vector
 from generator.vocabulary.materials import AttributeValue, FloorSpec
 from generator.vocabulary.relations import Relation
@@ -225,6 +226,16 @@ class FamilyTables(Declared):
         return {
             name: relation for name, relation in self.relations.items() if relation.axis.arity == 2
         }
+
+    @property
+    def axes_of_both_frames(self) -> tuple[tuple[str, str], ...]:
+        """The two directions of the viewer on each axis that the object's own frame has too, such
+        as left and right."""
+        axes = []
+        for axis in (("left", "right"), ("front", "behind")):
+            if all({rule, OWN[rule]} <= self.relations.keys() for rule in axis):
+                axes.append(axis)
+        return tuple(axes)
 
     @property
     def varied_kinds(self) -> list[str]:

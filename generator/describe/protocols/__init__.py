@@ -25,6 +25,7 @@ _REGISTRY: Registry["type[Protocol]"] = Registry(
         "context": f"{_HERE}.two_objects:Context",
         "gzsl": f"{_HERE}.gzsl:Gzsl",
         "pairs": f"{_HERE}.pairs:Pairs",
+        "frames": f"{_HERE}.frames:Frames",
         "steps": f"{_HERE}.steps:Steps",
     },
 )

@@ -64,7 +64,7 @@ def _draw_caption(draft: Draft) -> Form | None:
     scene, twin = draft.scene, draft.scene.twin
     assert twin is not None
     here, there = scene.facts, twin.facts
-    changed = _changed_objects(scene, twin)
+    changed = changed_objects(scene, twin)
     if not changed:
         return _draw_turned_caption(draft)
     if scene.split != twin.split or len(changed) != 2:
@@ -109,9 +109,16 @@ def _draw_turned_caption(draft: Draft) -> Form | None:
     return None
 
 
-def _changed_objects(scene: DescribedScene, twin: DescribedScene) -> list[int]:
-    """The numbers of the objects that differ between a scene and its twin; empty for a turn
-    twin."""
+def changed_objects(scene: DescribedScene, twin: DescribedScene) -> list[int]:
+    """Find the objects that differ between a scene and its twin.
+
+    Args:
+        scene: The scene.
+        twin: The scene whose twin it is, or its twin.
+
+    Returns:
+        Their numbers; empty for a turn twin.
+    """
     here, there = scene.facts, twin.facts
     changed = []
     for i in range(len(here)):
@@ -147,7 +154,7 @@ def _write_both_captions(fallback: str | None, draft: Draft, form: Form) -> Iter
             Candidate(own, str(slot), False, changed=change.changed, of=other, of_twin=not of_twin)
         )
     skill = "relation" if form.relations else "attribute"
-    kind = skill if _changed_objects(draft.scene, twin) else "turn"
+    kind = skill if changed_objects(draft.scene, twin) else "turn"
     yield Item(draft.protocol, kind, skill, tuple(candidates))
 
 

@@ -22,7 +22,7 @@ from generator.dataset.descriptions.short_questions import (
 from generator.dataset.descriptions.tasks import TASKS, Task, answer_reward, gold_answer
 from generator.dataset.descriptions.truth import ImageTruth
 from generator.dataset.image_truths import read_truths
-from generator.dataset.questions import CHOICE, Candidates, make_questions
+from generator.dataset.questions import CHOICE, WITHOUT_RIGHT_ANSWER, Candidates, make_questions
 from generator.dataset.reader import Benchmark, Dataset
 from generator.exports.questions import as_name, question_words
 
@@ -217,8 +217,14 @@ def _choices_of(benchmark: Benchmark) -> dict[str, list[tuple[str, ChoiceTruth]]
     protocols = sorted(set(benchmark.items["protocol"].to_pylist()) - {_RANKED})
     choices: dict[str, list[tuple[str, ChoiceTruth]]] = {}
     questions = make_questions(benchmark, candidates, protocols=protocols, form="choice", orders=1)
+    items = benchmark.items.select(["item_id", "protocol", "kind"]).to_pylist()
+    without_right_answer = {
+        item["item_id"]
+        for item in items
+        if (item["protocol"], item["kind"]) == WITHOUT_RIGHT_ANSWER
+    }
     for question in questions:
-        if question.form != CHOICE:
+        if question.form != CHOICE or question.item in without_right_answer:
             continue
         row = question_words(question, candidates)
         (scene,) = row["scenes"]

@@ -11,9 +11,7 @@ from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe_world
 from generator.describe.request import TextRequest
 from generator.judge.verify import verify_dataset
-from generator.plan.options import WorldOptions
-from generator.plan.prepare import prepare
-from tests.generator.unrendered import write_planned
+from tests.generator.turned_worlds import write_turned_world
 
 COUNTS = {"train": 60, "val": 2, "seen": 16, "partial": 8, "unseen": 8}
 
@@ -22,16 +20,7 @@ COUNTS = {"train": 60, "val": 2, "seen": 16, "partial": 8, "unseen": 8}
 def judged(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """A verified dataset of turn twins, seen from four viewpoints."""
     root = tmp_path_factory.mktemp("turns") / "dataset"
-    options = WorldOptions(
-        family=request.param,
-        holdout="3x3",
-        scenes=COUNTS,
-        resolution="64x48",
-        viewpoints=4,
-        turns=180,
-    )
-    prepared = prepare(options)
-    write_planned(root, prepared)
+    prepared = write_turned_world(root, request.param, scenes=COUNTS, turns="180")
     describe_world(
         root,
         Dataset.open(root).world,

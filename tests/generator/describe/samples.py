@@ -17,7 +17,7 @@ from generator.scene.scene import Scene
 from tests.generator.scenes import CATEGORIES, VOCABULARY, captioner, described, random_scene
 
 CELLS = list_cells(tuple(LEVELS), (1, 12), {}, vocabulary=VOCABULARY, most_objects=10)
-WITHOUT_ITEMS = ("retrieval", "pairs", "steps")
+WITHOUT_ITEMS = ("retrieval", "pairs", "frames", "steps")
 """Protocols that need worlds of their own: scenes of two objects, twins, ladders."""
 
 

@@ -122,6 +122,10 @@ def test_croissant_has_the_fields_of_responsible_ai(rendered: Path, exported: Pa
     for folder in (rendered, exported):
         metadata = mlcroissant.Dataset(folder / "croissant.json").metadata
         assert [field for field in RESPONSIBLE_AI.split() if not getattr(metadata, field)] == []
+    # What the publisher adds.
+    assert metadata.annotations_per_item
+    assert metadata.machine_annotation_tools
+    assert "closed vocabulary" in str(metadata.data_limitations)
 
 
 class Hub(BaseHTTPRequestHandler):

@@ -30,7 +30,7 @@ from generator.plan.prepare import prepare
 from generator.scene.scene import Camera, Scene, SceneObject
 from generator.scene.turning import turned
 from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
-from tests.generator.unrendered import write_planned
+from tests.generator.turned_worlds import COUNTS, write_turned_world
 
 FRAMES = read_vocabulary("pug-frames").painted_with("color")
 GRAMMAR = Grammar(FRAMES)
@@ -241,17 +241,7 @@ def test_things_without_a_front_cannot_have_own_directions(tmp_path: Path) -> No
 
 
 def test_a_world_with_frames_is_described_judged_and_made_again(tmp_path: Path) -> None:
-    prepared = prepare(
-        WorldOptions(
-            family="pug-frames",
-            holdout="3x3",
-            scenes={"train": 60, "val": 2, "seen": 12, "partial": 12, "unseen": 12},
-            resolution="64x48",
-            viewpoints=4,
-            turns="90,180",
-        )
-    )
-    write_planned(tmp_path, prepared)
+    prepared = write_turned_world(tmp_path, scenes={**COUNTS, "train": 60})
     describe_world(
         tmp_path,
         Dataset.open(tmp_path).world,

@@ -20,7 +20,8 @@ from generator.plan.store import StoredPlan
 from generator.scene.planned import Planned
 from generator.scene.relations import along, ground_directions, scene_graph
 from generator.vocabulary.schema import read_vocabulary
-from tests.generator.unrendered import write_planned, write_texts
+from tests.generator.turned_worlds import write_turned_world
+from tests.generator.unrendered import write_texts
 
 COUNTS = {"train": 40, "val": 5, "seen": 32, "partial": 32, "unseen": 32}
 
@@ -199,17 +200,7 @@ def test_a_plan_is_read_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_a_world_of_turn_twins_is_clean_and_can_be_made_again(tmp_path: Path) -> None:
-    prepared = prepare(
-        WorldOptions(
-            family="clevr",
-            holdout="2x2",
-            scenes={"train": 30, "val": 2, "seen": 12, "partial": 12, "unseen": 12},
-            resolution="64x48",
-            viewpoints=4,
-            turns="90,180",
-        )
-    )
-    write_planned(tmp_path, prepared)
+    prepared = write_turned_world(tmp_path, "clevr", holdout="2x2")
     write_texts(tmp_path, prepared)
     (certificate,) = verify_dataset(tmp_path, None, reproduce=Reproduction()).values()
     assert certificate["status"] == "clean", certificate["sentence"]

@@ -41,11 +41,11 @@ def test_masks_and_depth_agree_with_the_world_from_both_sides(
         images.append(np.array(Image.open(tmp_path / "images" / f"{job.scene_id}.png"), float))
         mask = np.array(Image.open(tmp_path / "masks" / f"{job.scene_id}.png"))
         depth = np.load(tmp_path / "depth" / f"{job.scene_id}.npy")
-        drawn = object_masks(scene, PUG, (SIDE, SIDE))
+        masks = object_masks(scene, PUG, (SIDE, SIDE))
         for i, obj in enumerate(scene.objects):
             rows, columns = np.nonzero(mask == i + 1)
-            overlap = (drawn[i].visible & (mask == i + 1)).sum()
-            assert overlap / (drawn[i].visible | (mask == i + 1)).sum() > 0.9
+            overlap = (masks[i].visible & (mask == i + 1)).sum()
+            assert overlap / (masks[i].visible | (mask == i + 1)).sum() > 0.9
             x, y, z = unproject(
                 scene.camera, columns + 0.5, rows + 0.5, depth[rows, columns], SIDE, SIDE
             )

@@ -1,0 +1,1 @@
+"""Results in the forms of other tools and collections."""

@@ -1,0 +1,80 @@
+"""The numbers that a sender computed, and whether they follow from the scores."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evaluator.analysis.pooling import POOLED_BY
+from evaluator.submissions.records import ClaimedRow, Claims
+from generator.base.errors import UserError
+
+_TOLERANCE = 1e-4
+"""Largest difference of a claimed value: a hundredth of a point. Other versions of NumPy sum in
+another order, which moves the sixth digit."""
+
+
+def claims_of(results: Mapping[str, Any]) -> Claims:
+    """Take the numbers of results that a submission claims.
+
+    Args:
+        results: The results of a run.
+
+    Returns:
+        The value and the number of items of every row. Intervals are left out: a new version may
+        compute them better.
+    """
+    rows = []
+    for row in results["rows"]:
+        labels = [row.get(name) for name in POOLED_BY]
+        rows.append(ClaimedRow(labels=labels, value=row["value"], items=row["items"]))
+    return Claims(rows=rows)
+
+
+def check_claims(name: str, claims: Claims, rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Check that claimed numbers follow from the scores.
+
+    Args:
+        name: The submission, for messages.
+        claims: What its sender claims.
+        rows: The rows that were computed from its scores.
+        path: The file of the claims, for messages.
+
+    Raises:
+        UserError: A claimed row has another value than its scores give, or no row.
+    """
+    computed_rows = {}
+    for computed in rows:
+        computed_rows[tuple(computed.get(label) for label in POOLED_BY)] = computed
+    for claim in claims["rows"]:
+        row = computed_rows.get(tuple(claim["labels"]))
+        words = _words_of(claim)
+        if row is None:
+            raise UserError(f"{name} claims {words}, which its scores do not give ({path.name}).")
+        if not _is_same(claim["value"], row["value"]):
+            raise UserError(
+                f"{name} claims {words} of {_number(claim['value'])}, and its scores give "
+                f"{_number(row['value'])}."
+            )
+        if claim["items"] != row["items"]:
+            raise UserError(
+                f"{name} claims {words} over {claim['items']:,} items, and its scores have "
+                f"{row['items']:,}."
+            )
+
+
+def _words_of(claim: ClaimedRow) -> str:
+    """The row of a claim in words."""
+    label_of = dict(zip(POOLED_BY, claim["labels"], strict=False))
+    names = [label_of.get(name) for name in ("protocol", "metric", "kind", "skill", "split")]
+    return " ".join(str(name) for name in names if name)
+
+
+def _is_same(claimed: float | None, computed: float | None) -> bool:
+    """Whether two values agree but for rounding."""
+    if claimed is None or computed is None:
+        return claimed is computed
+    return abs(claimed - computed) <= _TOLERANCE * max(1.0, abs(computed))
+
+
+def _number(value: float | None) -> str:
+    return "nothing" if value is None else f"{value:.4f}"

@@ -1,0 +1,124 @@
+"""Checks the items of the protocol `frames`, each by the frame of its kind.
+
+`viewer` and `object`: the two images show one world from two sides; the captions are of one frame.
+A viewer's caption is true of one image, a caption of the object's frame true of both or of none.
+`assumed`: every caption is read in both frames, and is true in those that its candidate says.
+"""
+
+import cmath
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from generator.judge.benchmark import ASSUMED, FRAMES_PROTOCOL, TRUE, Benchmark
+from generator.judge.certificate import Finding, finding
+from generator.judge.columns import labels
+from generator.judge.decide import decide
+from generator.judge.geometry import SceneGeometry
+from generator.judge.lexicon import FRAMES
+
+_TRUTHS_OF_KIND = {"viewer": (True, False), "object": (False, True), "neither": (False, False)}
+"""By kind of a bare caption, whether it is true for the viewer, and for the object."""
+_LEAST_TURN = 0.01
+"""Radians by which two sides of a world differ at least."""
+_METRES = 1e-4
+"""Largest difference of positions that are recorded to the micrometre."""
+
+
+def frame_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Items of `frames` whose images are not two sides of one world, or whose captions are not true
+    as their kind says."""
+    kinds = labels(benchmark.tables["items"]["kind"])
+    rows_of_item: dict[int, list[int]] = defaultdict(list)
+    is_frames = benchmark.protocols == FRAMES_PROTOCOL
+    for row in benchmark.candidates.complete.tolist():
+        item = int(benchmark.candidates.item[row])
+        if is_frames[item]:
+            rows_of_item[item].append(row)
+    for item, rows in rows_of_item.items():
+        kind = str(kinds[item])
+        if kind == ASSUMED:
+            faults = _faults_of_bare_item(benchmark, rows)
+        elif kind in FRAMES:
+            faults = _faults_of_two_sides(benchmark, kind, rows)
+        else:
+            faults = iter([f"its kind '{kind}' is not one of the protocol"])
+        for fault in faults:
+            yield finding("wrong frame", f"item {benchmark.item_id(item)}: {fault}")
+
+
+def _faults_of_two_sides(benchmark: Benchmark, kind: str, rows: Sequence[int]) -> Iterator[str]:
+    """What is wrong with an item of two images and two captions."""
+    candidates = benchmark.candidates
+    scenes = sorted({int(candidates.scene[row]) for row in rows})
+    texts = sorted({int(candidates.text[row]) for row in rows})
+    if len(scenes) != 2 or len(texts) != 2 or len(rows) != 4:
+        yield "expected two images, each with two captions"
+        return
+    first, second = (benchmark.scenes[scene] for scene in scenes)
+    if not _are_two_sides(first, second):
+        yield "its images do not show one world from two sides"
+
+    n_true = dict.fromkeys(texts, 0)
+    for row in rows:
+        n_true[int(candidates.text[row])] += int(benchmark.verdicts[row] == TRUE)
+    expected = [1, 1] if kind == "viewer" else [0, 2]
+    if sorted(n_true.values()) != expected:
+        yield f"its captions do not {'exchange' if kind == 'viewer' else 'keep'} their truth"
+    for text in texts:
+        meaning = benchmark.meanings[text]
+        named = {relation for _, relation, *_ in meaning.relations} if meaning else set()
+        if not named or not named <= {*FRAMES[kind]}:
+            yield f"'{benchmark.text(text)}' does not name the frame of the {kind}"
+
+
+def _faults_of_bare_item(benchmark: Benchmark, rows: Sequence[int]) -> Iterator[str]:
+    """What is wrong with an item of one image and captions without a frame."""
+    candidates = benchmark.candidates
+    named_kinds = [str(benchmark.listed(row, "kind")) for row in rows]
+    if len({int(candidates.scene[row]) for row in rows}) != 1:
+        yield "expected one image"
+    if len({*named_kinds}) < len(rows) or not {"viewer", "object"} <= {*named_kinds}:
+        yield "expected one caption for each frame, and at most one for neither"
+    for row, kind in zip(rows, named_kinds, strict=True):
+        text = benchmark.text(int(candidates.text[row]))
+        truths = []
+        for frame in FRAMES:
+            meaning = benchmark.meaning_of(text, benchmark.bare_lexicons[frame])
+            scene = benchmark.scenes[int(candidates.scene[row])]
+            truths.append(None if meaning is None else decide(meaning, scene))
+        if tuple(truths) != _TRUTHS_OF_KIND.get(kind):
+            yield (
+                f"'{text}' is listed as true for {kind}, and is {_in_words(truths[0])} for the "
+                f"viewer and {_in_words(truths[1])} for the object"
+            )
+
+
+def _in_words(truth: bool | None) -> str:
+    return {True: "true", False: "false", None: "undecided"}[truth]
+
+
+def _are_two_sides(first: SceneGeometry, second: SceneGeometry) -> bool:
+    """Whether two scenes have the same objects at the same places of the ground, seen by cameras
+    that look in different directions."""
+    if first.objects != second.objects or not np.allclose(first.feet, second.feet, atol=_METRES):
+        return False
+    # On the ground as complex numbers, a turn of the camera multiplies all directions by one number
+    # of length 1.
+    directions = [_directions_on_ground(scene) for scene in (first, second)]
+    longest = max(range(len(directions[0])), key=lambda i: abs(directions[0][i]))
+    if abs(directions[0][longest]) < _METRES:
+        return False
+    factor = directions[1][longest] / directions[0][longest]
+    turn = abs(cmath.phase(factor))
+    agrees = np.allclose(np.array(directions[0]) * factor, directions[1], atol=_METRES)
+    return bool(agrees and abs(abs(factor) - 1) < _METRES and turn > _LEAST_TURN)
+
+
+def _directions_on_ground(scene: SceneGeometry) -> list[complex]:
+    """From each object to each later one, and to the front of each object, as complex numbers."""
+    places = [complex(right, away) for right, away in scene.ground]
+    directions = [second - first for first, second in combinations(places, 2)]
+    return [*directions, *(complex(right, away) for right, away in scene.facing)]

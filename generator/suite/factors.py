@@ -1,0 +1,171 @@
+"""Measures what could make one form of a world harder than another: factors of its scenes, and
+counts of its values, objects and combinations."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from generator.base.progress import SILENT, Progress
+from generator.dataset.reader import Dataset, World
+
+FACTORS: Mapping[str, str] = {
+    "objects": "number of objects",
+    "area": "area of an object's box, share of the image, mean over objects",
+    "visibility": "visible share of an object, mean over objects",
+    "contrast": "standard deviation of luminance (0..1) within an object's box, mean over objects",
+    "distance": "distance between the centres of two boxes, image widths, mean over pairs",
+    "shared": "share of category and attributes that two objects have in common, mean over pairs",
+}
+"""What each factor of a scene is."""
+# Luminance of linear red, green and blue (ITU-R BT.709). It is taken of sRGB values as they are
+# stored: contrast is only compared between images, not measured in candela.
+_LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
+
+Row = Mapping[str, Any]
+"""A row of scenes.parquet."""
+
+
+def scene_factors(world: World, progress: Progress = SILENT) -> dict[str, np.ndarray]:
+    """Measure the factors of a world.
+
+    Twins show the same objects at the same places, so they are not independent: a scene and its
+    twin count once, with their mean.
+
+    Args:
+        world: The world.
+        progress: Where progress is reported.
+
+    Returns:
+        For each factor of FACTORS an array (groups,) of float64, in the order of scenes. Scenes of
+        one object have no distance and nothing shared; they count as 0.
+
+    Raises:
+        UserError: The world is damaged.
+    """
+    world.check_files()
+    values_of_group: dict[str, list[list[float]]] = defaultdict(list)
+    rows = [row for row in world.scenes.to_pylist() if row["status"] == "ok"]
+    for row in progress.follow(rows, "measuring scenes", len(rows)):
+        group = row["twin_of"] or row["scene_id"]
+        values_of_group[group].append(_measure(world, row))
+    means = np.array([np.mean(values, axis=0) for values in values_of_group.values()])
+    return dict(zip(FACTORS, means.T, strict=True))
+
+
+def _measure(world: World, row: Row) -> list[float]:
+    """The factors of a scene, in the order of FACTORS."""
+    objects = row["objects"]
+    pixels = np.asarray(world.image(row["scene_id"]), dtype=float) / 255 @ _LUMINANCE
+    boxes = [object_["amodal_box"] for object_ in objects]
+    return [
+        float(len(objects)),
+        float(np.mean([_area(box) for box in boxes])) / pixels.size,
+        float(np.mean([object_["visible_fraction"] for object_ in objects])),
+        float(np.mean([_contrast(pixels, box) for box in boxes])),
+        _mean_over_pairs([_distance(*pair) for pair in combinations(boxes, 2)]) / row["width"],
+        _mean_over_pairs([_shared(*pair) for pair in combinations(objects, 2)]),
+    ]
+
+
+def _area(box: Sequence[int]) -> int:
+    left, top, right, bottom = box
+    return (right - left) * (bottom - top)
+
+
+def _contrast(pixels: np.ndarray, box: Sequence[int]) -> float:
+    left, top, right, bottom = (max(0, side) for side in box)
+    inside = pixels[top:bottom, left:right]
+    return float(inside.std()) if inside.size else 0.0
+
+
+def _distance(box: Sequence[int], other: Sequence[int]) -> float:
+    across = (box[0] + box[2] - other[0] - other[2]) / 2
+    down = (box[1] + box[3] - other[1] - other[3]) / 2
+    return float(np.hypot(across, down))
+
+
+def _shared(first: Row, second: Row) -> float:
+    """The share of features that two objects have in common."""
+    attributes, others = dict(first["attributes"]), dict(second["attributes"])
+    same = [first["category"] == second["category"]]
+    same += [attributes[kind] == others.get(kind) for kind in attributes]
+    return sum(same) / len(same)
+
+
+def _mean_over_pairs(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else 0.0
+
+
+@dataclass(frozen=True)
+class SplitCounts:
+    """How often the scenes of a split show each name, over all benchmarks of a world."""
+
+    scenes: int
+    """Number of scenes; a scene counts once for each benchmark."""
+    names: Mapping[str, Counter[str]]
+    """Counts by "values", "objects" and "combinations"."""
+
+
+def split_counts(dataset: Dataset) -> dict[str, SplitCounts]:
+    """Count what the splits of a world show.
+
+    Benchmarks of one holdout have the same splits, so only the first of them is counted; the turns
+    of a rotation are counted together.
+
+    Args:
+        dataset: The dataset.
+
+    Returns:
+        Counts by split.
+
+    Raises:
+        UserError: The dataset is damaged.
+    """
+    rows = {row["scene_id"]: row for row in dataset.world.scenes.to_pylist()}
+    scenes: Counter[str] = Counter()
+    names: dict[str, dict[str, Counter[str]]] = {}
+    counted: list[Any] = []
+    for benchmark_name in dataset.benchmark_names():
+        benchmark = dataset.benchmark(benchmark_name)
+        benchmark.check_files()
+        holdout = benchmark.holdout_block()
+        if holdout in counted:
+            continue
+        counted.append(holdout)
+        for row in benchmark.splits.to_pylist():
+            split = row["split"]
+            if split is None:
+                continue
+            scenes[split] += 1
+            of_split = names.setdefault(
+                split, {role: Counter() for role in ("values", "objects", "combinations")}
+            )
+            for object_ in rows[row["scene_id"]]["objects"]:
+                value, category = dict(object_["attributes"])[holdout["kind"]], object_["category"]
+                of_split["values"][value] += 1
+                of_split["objects"][category] += 1
+                of_split["combinations"][f"{value} {category}"] += 1
+    return {split: SplitCounts(scenes[split], of_split) for split, of_split in names.items()}
+
+
+def largest_difference(first: Mapping[str, int], second: Mapping[str, int]) -> tuple[int, float]:
+    """Compare counts.
+
+    Args:
+        first: Counts by name.
+        second: Counts by name.
+
+    Returns:
+        The largest difference between counts of one name, and the mean of all counts.
+
+    Example:
+        >>> largest_difference({"red": 4, "blue": 4}, {"red": 4, "blue": 3, "gray": 1})
+        (1, 2.6666666666666665)
+    """
+    known = {*first, *second}
+    largest = max(abs(first.get(name, 0) - second.get(name, 0)) for name in known)
+    return largest, (sum(first.values()) + sum(second.values())) / (2 * len(known))
