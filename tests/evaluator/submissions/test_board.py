@@ -219,6 +219,7 @@ def test_a_suite_says_which_questions_count(
         "holdout": ["3x3"],
         "scenes": "10",
         "resolution": "64x64",
+        "texts": [{"name": "color-shape-3x3-b0", "protocols": ["binary"]}],
         "runs": [{"benchmark": "color-shape-3x3-b0", "protocols": ["binary", "pairs"]}],
     }
     declaration = {
