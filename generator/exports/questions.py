@@ -26,6 +26,9 @@ from generator.dataset.questions import (
     CHOICE,
     IMAGES,
     MATCHING,
+    QUARTER_TURNS,
+    SAME_SCENE,
+    TAKEN_FROM,
     WITHOUT_RIGHT_ANSWER,
     YES_NO,
     Candidates,
@@ -44,6 +47,11 @@ _WORDING = {
     MATCHING: "Two captions belong to two images, one to each. Which is right?",
     IMAGES: "Image A is the first image and image B the second. Of which of the two is this caption "
     'true: "{}"',
+    SAME_SCENE: "The first image shows a scene. Which of the other two images shows the same scene from "
+    "another side: A, the second image, or B, the third?",
+    QUARTER_TURNS: "The two images show one scene from two sides. By how many quarter turns around the "
+    "scene did the camera move from the first image to the second?",
+    TAKEN_FROM: "The two images show one scene from two sides. From where was the second image taken?",
     YES_NO: 'Does this figure show "{}"? Please answer yes or no.',
 }
 """The words of each form of question; "{}" stands for the caption. They are those of `score ask`
@@ -64,6 +72,7 @@ lmms-eval does not start with filelock 4, which Jackalope requires. Install lmms
 questions need nothing of Jackalope.
 """
 _IMAGES = ["the first image", "the second image"]
+_OTHER_IMAGES = ["the second image", "the third image"]
 _ASSIGNMENT = 'The first image shows "{}", the second image "{}"'
 _LETTERS = string.ascii_uppercase
 _NOT_ASKED = ("train", "retrieval")
@@ -231,6 +240,8 @@ def question_words(question: Question, candidates: Candidates) -> Row:
         return {**row, "options": [], "prompt": row["question"], "answer": answer}
     if question.form == IMAGES:
         row["options"] = _IMAGES
+    if question.form == SAME_SCENE:
+        row["options"] = _OTHER_IMAGES
     if question.form == MATCHING:
         first, second = texts
         row["options"] = [_ASSIGNMENT.format(first, second), _ASSIGNMENT.format(second, first)]
@@ -238,7 +249,7 @@ def question_words(question: Question, candidates: Candidates) -> Row:
         f"{letter}. {option}" for letter, option in zip(_LETTERS, row["options"], strict=False)
     ]
     # A question about two images names them itself; VLMEvalKit still gets them as options.
-    option_lines = [] if question.form == IMAGES else lines
+    option_lines = [] if question.form in (IMAGES, SAME_SCENE) else lines
     prompt = "\n".join([row["question"], *option_lines, "Answer with its letter."])
     # Only yes or no, which was answered above, has no true option.
     answer = _LETTERS[question.options.index(question.true or 0)]
@@ -487,7 +498,8 @@ def _clip_benchmark(
     n_of_item = Counter(row["item"] for row in row_of_group.values())
     pairs = []
     for row in row_of_group.values():
-        if n_of_item[row["item"]] == 1 and len(row["options"]) == 2:
+        has_one_image = row["form"] == CHOICE
+        if has_one_image and n_of_item[row["item"]] == 1 and len(row["options"]) == 2:
             pairs.append(row)
     if not pairs:
         raise UserError(
