@@ -310,15 +310,9 @@ def _lmms_eval(
     questions: QuestionSet, rows: list[Row], folder: Path, progress: Progress
 ) -> tuple[int, int]:
     """Write a group of tasks: a task, with its questions, for each protocol and split."""
-    _copy("lmms_eval_utils.py.txt", folder / "utils.py")
-    _copy_scoring(folder)
+    write_lmms_eval_functions(folder)
     write_text(folder / "README.md", _LMMS_EVAL_README.format(name=questions.name))
-    rows_of_task: dict[str, list[Row]] = {}
-    for row in rows:
-        # Without the last word, a task had the name of the group of another export, one with
-        # --protocol and --split.
-        task = as_name(f"{questions.name} {row['protocol']} {row['split']} part")
-        rows_of_task.setdefault(task, []).append(row)
+    rows_of_task = rows_by_task(questions, rows)
     # No aggregate_metric_list: lmms-eval would weight items by their questions, average the errors,
     # and mix seen with unseen.
     group = [f"group: {questions.name}", "task:"]
@@ -326,20 +320,59 @@ def _lmms_eval(
     write_text(folder / f"{questions.name}.yaml", "\n".join([*group, ""]))
     for task, task_rows in rows_of_task.items():
         _write_lines(task_rows, folder / f"{task}.jsonl")
-        write_text(folder / f"{task}.yaml", "\n".join([*_lmms_eval_task(task, task_rows), ""]))
+        source = ["dataset_path: json", "dataset_kwargs:", "  data_files:"]
+        source.append(f"    test: {task}.jsonl")
+        lines = lmms_eval_task(task, task_rows, source)
+        write_text(folder / f"{task}.yaml", "\n".join([*lines, ""]))
     return len(rows), _write_images(questions.dataset.world, rows, folder / "images", progress)
 
 
-def _lmms_eval_task(name: str, rows: list[Row]) -> list[str]:
-    """The lines of a task's YAML. Pairs of two images also have a text and an image score."""
+def write_lmms_eval_functions(folder: Path) -> None:
+    """Write the functions of tasks of lmms-eval: utils.py, the reader of answers and the scores.
+
+    Args:
+        folder: The folder of the tasks.
+    """
+    _copy("lmms_eval_utils.py.txt", folder / "utils.py")
+    _copy_scoring(folder)
+
+
+def rows_by_task(questions: QuestionSet, rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Divide questions into tasks.
+
+    Args:
+        questions: Their set.
+        rows: The questions.
+
+    Returns:
+        The questions of each protocol and split, by the name of the task.
+    """
+    rows_of_task: dict[str, list[Row]] = {}
+    for row in rows:
+        # Without the last word, a task had the name of the group of another export, one with
+        # --protocol and --split.
+        task = as_name(f"{questions.name} {row['protocol']} {row['split']} part")
+        rows_of_task.setdefault(task, []).append(row)
+    return rows_of_task
+
+
+def lmms_eval_task(name: str, rows: list[Row], source: Sequence[str]) -> list[str]:
+    """Compose the YAML of a task of lmms-eval. Pairs of two images also have a text and an image
+    score.
+
+    Args:
+        name: Name of the task.
+        rows: Its questions.
+        source: The lines that say where its questions are, as the split test.
+
+    Returns:
+        The lines.
+    """
     has_pairs = any(row["form"] == IMAGES for row in rows)
     units = question_scores.UNITS if has_pairs else question_scores.UNITS[:3]
     lines = [
         f"task: {name}",
-        "dataset_path: json",
-        "dataset_kwargs:",
-        "  data_files:",
-        f"    test: {name}.jsonl",
+        *source,
         "test_split: test",
         "output_type: generate_until",
     ]
@@ -376,8 +409,28 @@ def _inspect(
 def _vlmevalkit(
     questions: QuestionSet, rows: list[Row], folder: Path, progress: Progress
 ) -> tuple[int, int]:
-    """Write a TSV. The first row of an image holds the image; its other rows refer to the index of
-    the first row."""
+    write_vlmevalkit_tsv(questions, rows, folder, progress)
+    return len(rows), len({scene for row in rows for scene in row["scenes"]})
+
+
+def write_vlmevalkit_tsv(
+    questions: QuestionSet, rows: list[Row], folder: Path, progress: Progress
+) -> Path:
+    """Write the TSV of VLMEvalKit. The first row of an image holds the image; its other rows refer
+    to the index of the first row.
+
+    Args:
+        questions: The set of the questions.
+        rows: The questions.
+        folder: The folder to write into.
+        progress: Shown while writing.
+
+    Returns:
+        The file.
+
+    Raises:
+        UserError: The questions have no options, or are too many.
+    """
     if questions.form == YES_NO:
         raise UserError("A TSV of VLMEvalKit has options with letters; leave --form yes-no out.")
     if rows[-1]["group"] >= _CIRCLE:
@@ -421,8 +474,9 @@ def _vlmevalkit(
             }
         )
     table = pa.Table.from_pylist(lines)
-    write_csv(folder / f"{questions.name}_circular.tsv", table, delimiter="\t")
-    return len(rows), len({scene for row in rows for scene in row["scenes"]})
+    path = folder / f"{questions.name}_circular.tsv"
+    write_csv(path, table, delimiter="\t")
+    return path
 
 
 def _labels_of(row: Row) -> list[str]:
