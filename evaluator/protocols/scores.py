@@ -301,7 +301,8 @@ class Scores:
         if self.in_items is not None:
             inside &= self.in_items.in_question
         # The first image of a question about views is shown, but is not an answer.
-        inside &= pc.not_equal(candidates["slot"], FIRST_IMAGE).to_numpy()
+        is_option = pc.fill_null(pc.not_equal(candidates["slot"], FIRST_IMAGE), True)
+        inside &= is_option.to_numpy()
         candidates = candidates.select(_CANDIDATE_COLUMNS)
         if not inside.all():  # a copy may take hundreds of megabytes
             candidates = candidates.filter(pa.array(inside))
