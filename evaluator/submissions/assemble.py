@@ -25,10 +25,11 @@ from evaluator.submissions.receipts import read_receipts
 from evaluator.submissions.records import Challenge, Receipt
 from generator.base.errors import UserError, one_line
 from generator.base.paths import split_name
+from generator.suite.record import is_suite
 
 QUESTIONS, RECEIPTS, CHALLENGES = "questions", "receipts", "challenges"
-"""Folders of a board beside its submissions: the organiser's datasets (a suite, without images),
-receipts and challenges."""
+"""Folders of a board beside its submissions: the organiser's datasets (a suite, or a folder for
+each form, without images), receipts and challenges."""
 _DIGITS = 8
 """Digits of a digest that tell submissions of one name apart."""
 
@@ -64,8 +65,9 @@ class Board:
 
     @property
     def forms(self) -> list[Form]:
-        """The forms that its models answer, sorted."""
-        return sorted({run.place.form for entrant in self.entrants for run in entrant.runs})
+        """The forms that its models answer: of each suite the standard form first."""
+        forms = {run.place.form for entrant in self.entrants for run in entrant.runs}
+        return sorted(forms, key=lambda form: (form.suite, form.part, not form.is_standard, form))
 
 
 def find_sources(arguments: Sequence[str], sources: BoardSources) -> BoardSources:
@@ -89,13 +91,10 @@ def find_sources(arguments: Sequence[str], sources: BoardSources) -> BoardSource
             submissions.append(folder)
         elif inside and not (folder / "run.json").exists():
             submissions += inside
-            for name, found_folders in (
-                (QUESTIONS, datasets),
-                (RECEIPTS, receipts),
-                (CHALLENGES, challenges),
-            ):
+            datasets += _questions_in(folder / QUESTIONS)
+            for name, own_folders in ((RECEIPTS, receipts), (CHALLENGES, challenges)):
                 if (folder / name).is_dir():
-                    found_folders.append(folder / name)
+                    own_folders.append(folder / name)
         else:
             runs.append(argument)
     return BoardSources(
@@ -177,6 +176,16 @@ def _submissions_in(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.glob("[!.]*") if path.is_dir() and is_submission(path))
+
+
+def _questions_in(folder: Path) -> list[Path]:
+    """The suites and datasets of a board: the folder itself, or the folders in it, one for each
+    form."""
+    if not folder.is_dir():
+        return []
+    if is_suite(folder) or (folder / "world").is_dir():
+        return [folder]
+    return sorted(path for path in folder.glob("[!.]*") if path.is_dir())
 
 
 def _receipted_first(

@@ -27,8 +27,8 @@ from generator.base.paths import check_own_files
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import TURN
 
-TRACK, WORLD = "{track}", "{world}"
-"""Stand in a SPEC for the names of a run's track and world."""
+TRACK, WORLD, TRAINING_SEED = "{track}", "{world}", "{seed}"
+"""Stand in a SPEC for the names of a run's track and world, and the seed of its training."""
 _CONFIDENCE = 0.95
 """Of the bound on the share of altered items."""
 _DIGITS = 12
@@ -52,8 +52,8 @@ def run_again(
     Args:
         submission: The submission.
         runs: Its checked runs, whose datasets have their images.
-        spec: The SPEC of the model. `{turn}`, `{track}` and `{world}` stand for the names of each
-            run, for models that were trained for each.
+        spec: The SPEC of the model. `{turn}`, `{track}`, `{world}` and `{seed}` stand for those of
+            each run, for models that were trained for each.
         number: Items of all runs together.
         seed: Seed of the draw.
         tolerance: Scores are equal that differ by at most this share of the standard deviation of
@@ -78,7 +78,7 @@ def run_again(
             asked = ask_again(
                 run.run,
                 items,
-                _spec_of_run(spec, entry),
+                _spec_of_run(spec, run, entry),
                 tolerance=tolerance,
                 device=device,
                 folder=Path(folder),
@@ -208,12 +208,15 @@ def _entry_of(run: CheckedRun) -> SubmittedRun:
     return run.entry
 
 
-def _spec_of_run(spec: str, entry: SubmittedRun) -> str:
+def _spec_of_run(spec: str, run: CheckedRun, entry: SubmittedRun) -> str:
     """The SPEC of the model of a run."""
+    trained_on = (run.run.record.get("info") or {}).get("trained_on") or {}
+    seed = (trained_on.get("recipe") or {}).get("seed", "")
     for pattern, name in (
         (TURN, entry["benchmark_name"]),
         (TRACK, entry["track"]),
         (WORLD, entry["world"]),
+        (TRAINING_SEED, str(seed)),
     ):
         spec = spec.replace(pattern, name)
     return spec
