@@ -41,6 +41,7 @@ PASSING_ON = {
     "gen export lmms-eval": "{data} --out {out}",
     "gen export vlmevalkit": "{data} --out {out}",
     "gen export inspect": "{data} --out {out}",
+    "gen export mteb": "{data} --hub ada/small --out {out}",
     "gen export clip-benchmark": "{data} --out {out}",
     "gen publish": "{data} --to hf:ada/small --dry-run",
 }
@@ -93,6 +94,7 @@ OF_RUNS = {
     "score measure",
     "score report",
     "score export every-eval-ever",
+    "score export mteb",
     "score leaderboard",
     "score submit",
     "score rerun",

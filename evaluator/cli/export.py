@@ -70,3 +70,44 @@ def every_eval_ever(
     submission = Submission(model_id, organization, relationship, int(time.time()), hub_dataset)
     record, samples = write_record(read_named(run, moved), submission, out)
     result({"record": str(record), "samples": str(samples)}, as_json, str(record))
+
+
+@export.command(
+    "mteb",
+    cls=Command,
+    examples=[
+        "export mteb run --title small --model-id openai/clip-vit-base-patch32 --model-revision "
+        "3d74acf --dataset-revision 0a1b2c3 --out mteb"
+    ],
+)
+@_RUN
+@click.option("--title", required=True, help="The --title of `gen export mteb`.")
+@_MODEL_ID
+@click.option("--model-revision", default="main", help="Commit of the model.")
+@click.option("--dataset-revision", default="main", help="Commit of the dataset.")
+@_MOVED
+@_OUT
+@JSON
+def mteb(
+    run: str,
+    title: str,
+    model_id: str,
+    model_revision: str,
+    dataset_revision: str,
+    moved: tuple[Path, ...],
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Write the results of [NAME=]RUN as mteb does: results/ORG__MODEL/REVISION/TASK.json."""
+    from evaluator.exports.mteb_results import write_results
+    from evaluator.runs.folder import read_named
+
+    files = write_results(
+        read_named(run, moved).results,
+        out,
+        title=title,
+        model_id=model_id,
+        model_revision=model_revision,
+        dataset_revision=dataset_revision,
+    )
+    result({"files": [str(file) for file in files]}, as_json, "\n".join(map(str, files)))

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from evaluator.protocols.hard_positives import BRITTLENESS
-from evaluator.protocols.records import LABELS, Results
+from evaluator.protocols.records import LABELS, Results, Row
 from evaluator.runs.folder import NamedRun, Run
 from evaluator.runs.measure import measure_protocols
 from evaluator.runs.tables import item_rows
@@ -216,7 +216,7 @@ def _samples(
 ) -> Iterator[dict[str, Any]]:
     """The questions of a run, each with the result of its kind and split by the main metric of
     items."""
-    row_of = {}
+    row_of: dict[tuple[str | None, ...], Row] = {}
     for row in results["rows"]:
         if row["value"] is not None and not row["is_gap"] and row["error"] is None:
             key = (row["protocol"], row["metric"], row["kind"], row["split"])

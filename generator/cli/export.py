@@ -216,6 +216,53 @@ _questions(
 
 
 @export.command(
+    examples=["export mteb small --hub ada/small-mteb --licence CC-BY-4.0 --out small-mteb"]
+)
+@DATASET
+@_OUT
+@BENCHMARK
+@click.option(
+    "--hub",
+    required=True,
+    metavar="OWNER/NAME",
+    help="The dataset on the Hugging Face Hub that gets the folder.",
+)
+@click.option("--revision", default="main", help="Commit of the upload.")
+@click.option(
+    "--title",
+    help="Title of the dataset, which begins the names of the tasks.  [default: jackalope and the "
+    "name of the folder]",
+)
+@click.option("--licence", help="SPDX name of the licence, such as CC-BY-4.0.  [default: none]")
+@click.option("--date", help="Day of the dataset, as YYYY-MM-DD.  [default: none]")
+@JSON
+def mteb(
+    dataset: Path,
+    out: Path,
+    benchmark: str | None,
+    hub: str,
+    revision: str,
+    title: str | None,
+    licence: str | None,
+    date: str | None,
+    as_json: bool,
+) -> None:
+    """Write the pairs, captions with foils, and ladders of DATASET for mteb: one Python file with
+    its tasks, and their questions as a dataset for the Hugging Face Hub.
+
+    `score export mteb` writes results of these tasks (docs/publishing.md).
+    """
+    from generator.exports.mteb import MtebPublication, export_mteb
+
+    opened = _open(dataset)
+    name = title or f"Jackalope {opened.root.resolve().name}"
+    about = MtebPublication(name, hub, revision, licence, date)
+    tasks = export_mteb(opened, opened.benchmark(benchmark), about=about, out=out, progress=Bar())
+    say(f"Tasks: {', '.join(f'{task} {n:,} items' for task, n in tasks.items())}.")
+    result({"out": str(out), "tasks": tasks}, as_json, str(out))
+
+
+@export.command(
     examples=[
         "export rl small --format trl --out small-trl",
         "export rl small --format verl --tasks describe,count --out small-verl",
