@@ -41,6 +41,7 @@ PASSING_ON = {
     "gen export lmms-eval": "{data} --out {out}",
     "gen export vlmevalkit": "{data} --out {out}",
     "gen export inspect": "{data} --out {out}",
+    "gen export pull-request": "{data} --tool lmms-eval --name x --hub a/b --out {out}",
     "gen export mteb": "{data} --hub ada/small --out {out}",
     "gen export clip-benchmark": "{data} --out {out}",
     "gen publish": "{data} --to hf:ada/small --dry-run",

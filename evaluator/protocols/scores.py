@@ -27,6 +27,7 @@ from evaluator.protocols.items import (
 from evaluator.protocols.pools import Fold, Pool
 from evaluator.statistics.intervals import LEVEL
 from generator.base.clusters import SEPARATOR, vocabulary_size
+from generator.dataset.questions import FIRST_IMAGE
 from generator.dataset.reader import Benchmark
 
 _CANDIDATE_COLUMNS = ["scene_id", "text_id", "slot", "truth", "kind"]
@@ -299,6 +300,8 @@ class Scores:
         inside = (item >= 0) & is_in_protocols[item]
         if self.in_items is not None:
             inside &= self.in_items.in_question
+        # The first image of a question about views is shown, but is not an answer.
+        inside &= pc.not_equal(candidates["slot"], FIRST_IMAGE).to_numpy()
         candidates = candidates.select(_CANDIDATE_COLUMNS)
         if not inside.all():  # a copy may take hundreds of megabytes
             candidates = candidates.filter(pa.array(inside))

@@ -33,6 +33,9 @@ _KINDS: Mapping[tuple[str, str], str] = MappingProxyType(
         ("pairs", "turn"): "the images show the same objects from two sides",
         ("frames", "viewer"): "each caption is true of one of two sides of a world",
         ("frames", "object"): "a caption of an object's own left or right is true of both sides",
+        ("views", "same-scene"): "which of two images shows the scene of the first one",
+        ("views", "quarter-turns"): "how far the camera moved between two images",
+        ("views", "taken-from"): "on which side of an object the camera of the second image stood",
         ("frames", "assumed"): "captions do not say whose left they mean",
     }
 )

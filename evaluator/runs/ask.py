@@ -30,9 +30,10 @@ from evaluator.scoring.words.prompt import Prompt, read_prompt
 from evaluator.scoring.words.reader import read_answer
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
-from generator.dataset.questions import Candidates, Question, make_questions
+from generator.dataset.questions import VIEWS, Candidates, Question, make_questions
 
 logger = logging.getLogger(__name__)
+_ONLY_CHOICES = "its questions about two images are choices (--form choice)"
 _POOLED = "its false texts are in a pool, and a question in words cannot include a pool"
 
 
@@ -209,11 +210,13 @@ def _make_questions(
     )
     protocol_of = dict(rows_of(benchmark.items, "item_id", "protocol"))
     with_questions = {protocol_of[question.item] for question in questions}
-    not_asked = {name: _POOLED for name in protocols if name not in with_questions}
+    not_asked = {}
+    for name in protocols:
+        if name not in with_questions:
+            not_asked[name] = _ONLY_CHOICES if name == VIEWS else _POOLED
     if not with_questions or (request.protocols and not_asked):
-        raise UserError(
-            f"'{next(iter(not_asked))}' cannot be asked in words: {_POOLED}; leave it out."
-        )
+        name, reason = next(iter(not_asked.items()))
+        raise UserError(f"'{name}' cannot be asked in words: {reason}; leave it out.")
     samples = []
     for question in questions:
         text, scenes = setup.prompt.ask(question, rows)

@@ -57,6 +57,7 @@ from generator.base.files import read_json, write_json
 from generator.base.paths import check_own_files
 from generator.base.progress import SILENT, Progress
 from generator.dataset.certificate import describe_certificate
+from generator.dataset.questions import VIEWS
 from generator.dataset.reader import Benchmark
 from generator.dataset.records import BENCHMARK_TABLES
 
@@ -73,6 +74,7 @@ _PACKAGES = (
 """The packages whose versions a run records, since scores depend on them."""
 CACHE = ".cache"
 """Folder in a run's folder for the cache of a model that is not reusable."""
+_IN_WORDS = "its questions about two images are asked in words"
 _FITTED = (
     "a model that is fitted on the texts of the run would know from them which texts of a pool are "
     "asked about"
@@ -427,8 +429,15 @@ def _choose_questions(model: Model, prepared: PreparedRun, request: Request) -> 
     """The protocols that the model can be asked, and the scores that they need."""
     benchmark, protocols = prepared.benchmark, prepared.protocols
     not_asked: dict[str, str] = {}
+    reads_images = not isinstance(model, PairScorer) or model.reads_images
+    if VIEWS in protocols and reads_images:
+        if request.protocols and {*protocols} == {VIEWS}:
+            raise UserError(f"'{VIEWS}' cannot be scored: {_IN_WORDS}; use `score ask`.")
+        not_asked[VIEWS] = _IN_WORDS
+        protocols = tuple(name for name in protocols if name != VIEWS)
     if model.fits_texts:
-        protocols, not_asked = _without_pools(protocols, benchmark, request)
+        protocols, pooled = _without_pools(protocols, benchmark, request)
+        not_asked |= pooled
     needs = collect_needs(benchmark, protocols)
     if model.fits_texts:
         needs = without_pools(needs)

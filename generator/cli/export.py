@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from generator.base.commands import Bar, Command, Commands, result, say
+from generator.base.commands import Bar, Command, Commands, DatasetFolder, result, say
 from generator.base.paths import check_own_files
 from generator.cli.options import BENCHMARK, DATASET, FOLDER, JSON, NEW_FOLDER, table
 
@@ -213,6 +213,43 @@ _questions("inspect", "Inspect", "a task for `inspect eval` and images.")
 _questions(
     "clip-benchmark", "CLIP_benchmark", "pairs of a caption and a negative, in SugarCrepe's layout."
 )
+
+
+@export.command(
+    "pull-request",
+    examples=[
+        "export pull-request suite --tool lmms-eval --name jackalope_1 --hub ada/jackalope-1 "
+        "--out pr",
+    ],
+)
+@click.argument("datasets", type=DatasetFolder(), nargs=-1, required=True)
+@_OUT
+@click.option(
+    "--tool", type=click.Choice(["lmms-eval", "vlmevalkit"]), required=True, help="The tool."
+)
+@click.option("--name", required=True, help="Name of the group of tasks, or of the class.")
+@click.option(
+    "--hub",
+    required=True,
+    metavar="OWNER/NAME",
+    help="The dataset on the Hugging Face Hub that gets the questions.",
+)
+@JSON
+def pull_request(
+    datasets: tuple[Path, ...], out: Path, tool: str, name: str, hub: str, as_json: bool
+) -> None:
+    """Write the questions of DATASETS as a pull request to lmms-eval or VLMEvalKit would bring
+    them.
+
+    A folder made by `gen suite` stands for all its worlds. The questions go to the Hugging Face
+    Hub, the folder of tasks to the tool; README.md says how.
+    """
+    from generator.exports.pull_request import export_pull_request, find_datasets
+
+    opened = [_open(folder) for folder in find_datasets(datasets)]
+    counts = export_pull_request(opened, tool=tool, name=name, hub=hub, out=out, progress=Bar())
+    say(f"{sum(counts.values()):,} questions of {len(counts)} benchmarks. Next: {out}/README.md")
+    result({"out": str(out), "questions": counts}, as_json, str(out))
 
 
 @export.command(

@@ -19,6 +19,15 @@ from generator.dataset.reader import Benchmark
 CHOICE, IMAGES, MATCHING, YES_NO = "choice", "images", "matching", "yes-no"
 """The forms of questions: which of several captions belongs to an image; which of two images to a
 caption; which of two captions to which of two images; whether a caption belongs to an image."""
+SAME_SCENE, QUARTER_TURNS, TAKEN_FROM = "same-scene", "quarter-turns", "taken-from"
+"""Forms of questions about the views of a world (protocol `views`): which of two images shows the
+scene of a first one; how far the camera moved from the first image to the second; on which side of
+an object it stood for the second."""
+VIEW_FORMS = (SAME_SCENE, QUARTER_TURNS, TAKEN_FROM)
+VIEWS = "views"
+"""The protocol of these questions. They are only asked in words, and never with yes or no."""
+FIRST_IMAGE = "first"
+"""The slot of the first image of such a question."""
 MOST = 5
 """The most options of a choice."""
 Form = Literal["choice", "yes-no"]
@@ -39,7 +48,7 @@ class Question:
     item: str
     """item_id of the item."""
     form: str
-    """CHOICE, IMAGES, MATCHING or YES_NO."""
+    """CHOICE, IMAGES, MATCHING, YES_NO or one of VIEW_FORMS."""
     options: tuple[int, ...]
     """Rows of candidates in the order shown; for MATCHING the first image with the first caption,
     and with the second."""
@@ -144,6 +153,16 @@ class Candidates:
         self.truth: list[bool] = columns["truth"]
         self.text: list[str] = [benchmark.text_of[text_id] for text_id in columns["text_id"]]
         self._scenes_of: dict[str, list[str]] = {}
+        items = benchmark.items.select(["item_id", "protocol", "kind"]).to_pydict()
+        self._view_form_of: dict[str, str] = {}
+        for item, protocol, kind in zip(*items.values(), strict=True):
+            if protocol == VIEWS and kind in VIEW_FORMS:
+                self._view_form_of[item] = kind
+
+    def view_form_of(self, item: str) -> str | None:
+        """The form of the questions about an item of the protocol `views`, of VIEW_FORMS; None for
+        an item of another protocol."""
+        return self._view_form_of.get(item)
 
     def scenes_of(self, item: str) -> list[str]:
         """List the scenes of an item's candidates.
@@ -172,11 +191,25 @@ class Candidates:
         scenes = [self.scene[row] for row in question.options]
         if question.form == IMAGES:
             return scenes
+        if question.form in VIEW_FORMS:
+            # The first image comes before the options of a question; it is none of them.
+            first_image = self._first_image_of(question.options[0])
+            return [first_image, *dict.fromkeys(scenes)]
         first = scenes[0]
         if question.form == MATCHING:
             others = [scene for scene in self.scenes_of(question.item) if scene != first]
             return [first, *others]
         return [first]
+
+    def _first_image_of(self, option: int) -> str:
+        """The scene of the first image of a question, given the row of an option."""
+        item = self.item[option]
+        # The candidates of an item are consecutive rows, the first image before the options.
+        row = option
+        while row > 0 and self.item[row - 1] == item:
+            row -= 1
+        assert self.slot[row] == FIRST_IMAGE
+        return self.scene[row]
 
 
 def make_questions(
@@ -214,7 +247,11 @@ def make_questions(
 
     questions: list[Question] = []
     for (item, item_rows), protocol in zip(rows_of_item.items(), items["protocol"], strict=True):
-        if protocol in TWO_IMAGES and len({rows.scene[row] for row in item_rows}) > 1:
+        if protocol == VIEWS:
+            if form == YES_NO:
+                continue
+            option_sets = _option_sets_of_view(item, item_rows, rows)
+        elif protocol in TWO_IMAGES and len({rows.scene[row] for row in item_rows}) > 1:
             option_sets = _option_sets_of_pair(item_rows, rows)
         else:
             option_sets = _option_sets_of_choices(item, item_rows, rows)
@@ -263,6 +300,16 @@ def _option_sets_of_choices(
             if len({rows.scene[option] for option in options}) == 1:
                 option_sets.append((CHOICE, options))
     return option_sets
+
+
+def _option_sets_of_view(item: str, item_rows: Sequence[int], rows: Candidates) -> list[OptionSet]:
+    """The question about the views of a world, whose options are all but the first image."""
+    form = rows.view_form_of(item)
+    options = [row for row in item_rows if rows.slot[row] != FIRST_IMAGE]
+    options.sort(key=lambda row: not rows.truth[row])
+    if form is None or sum(rows.truth[row] for row in options) != 1:
+        return []
+    return [(form, options)]
 
 
 def _draw_false_rows(item: str, slot: str, item_rows: Sequence[int], rows: Candidates) -> list[int]:

@@ -58,6 +58,8 @@ class Candidate(NamedTuple):
     """The text that was changed; None for a caption."""
     of_twin: bool = False
     """Whether it is judged against the image of the scene's twin."""
+    of_scene: DescribedScene | None = None
+    """The scene whose image it is judged against, if it is neither the item's nor the twin."""
 
 
 class Item(NamedTuple):

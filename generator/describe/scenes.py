@@ -1,5 +1,6 @@
 """Reads the rendered scenes of a world for describing."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from generator.holdout.doses import parse_doses, with_doses
 from generator.holdout.holdout import Binding, Holdout, Triple
 from generator.holdout.membership import Arrangement, Fact, Placing, Rule, cluster_of, named_triples
 from generator.holdout.request import design_of
-from generator.language.form import Form
+from generator.language.form import FIRST_IMAGE, SAME_SCENE, Form
 from generator.language.truth import Facts, Truth, decide
 from generator.language.walk import Subgraph
 from generator.plan.evaluated import EvaluatedScenes, design_name, empty_scenes
@@ -219,6 +220,65 @@ class DescribedScene:
         if self.split != "partial" or not any(self.held_out):
             return True
         return 0 < sum(self.held_out[i] for i in objects) < len(objects)
+
+
+def changed_objects(scene: DescribedScene, twin: DescribedScene) -> list[int]:
+    """Find the objects that differ between a scene and its twin.
+
+    Args:
+        scene: The scene.
+        twin: The scene whose twin it is, or its twin.
+
+    Returns:
+        Their numbers; empty for a turn twin.
+    """
+    here, there = scene.facts, twin.facts
+    changed = []
+    for i in range(len(here)):
+        if (here.categories[i], here.values[i]) != (there.categories[i], there.values[i]):
+            changed.append(i)
+    return changed
+
+
+def decide_view(form: Form, first: DescribedScene | None, second: DescribedScene) -> Truth:
+    """Decide what a form says of two images.
+
+    Args:
+        form: A form with a view.
+        first: The scene of the first image; None for a scene without a twin.
+        second: The scene of the second image.
+
+    Returns:
+        True, False, or None if the camera is within VIEW_MARGIN of the border of two sides, or if
+        the images do not have what the form needs.
+    """
+    if first is None:
+        return None
+    is_one_world = second is first or second.twin is first
+    if form.view == FIRST_IMAGE:
+        return second is first
+    if form.view == SAME_SCENE:
+        return is_one_world
+    kind, _, value = str(form.view).partition(" ")
+    here, there = first.facts.azimuth, second.facts.azimuth
+    if not is_one_world or here is None or there is None:
+        return None
+    if kind == "turn":
+        return (there - here) % 360 == float(value)
+    objects = second.facts.fitting(form.objects[0])
+    bearing = second.facts.camera_bearings[objects[0]] if len(objects) == 1 else None
+    if bearing is None:
+        return None
+    off = abs(math.remainder(bearing - _BEARING_OF_SIDE[value], 360))
+    if abs(off - 45) < VIEW_MARGIN:
+        return None
+    return off < 45
+
+
+VIEW_MARGIN = 10.0
+"""Degrees around the border of two sides of an object within which a camera is on neither."""
+_BEARING_OF_SIDE = {"front": 0, "left": 90, "behind": 180, "right": -90}
+"""Degrees from the front of an object to each of its sides, to the left."""
 
 
 def dosed_holdouts(

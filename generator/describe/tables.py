@@ -9,7 +9,7 @@ from generator.dataset.records import TRAIN
 from generator.dataset.writer import BenchmarkWriter
 from generator.describe.captioner import Candidate, Captioner, Item, Text
 from generator.describe.protocol import Protocol
-from generator.describe.scenes import DescribedScene, RenderedScene, place_scene
+from generator.describe.scenes import DescribedScene, RenderedScene, decide_view, place_scene
 from generator.holdout.membership import CLAIMS, FAMILIAR, Placing, Rule, cluster_of, held_out_facts
 from generator.language.form import count_held_out
 from generator.plan.store import Assigned
@@ -303,9 +303,14 @@ class BenchmarkTables:
     ) -> None:
         """Write the row of a candidate, after it is decided on its scene."""
         judged_scene = scene.twin if candidate.of_twin and scene.twin else scene
+        judged_scene = candidate.of_scene or judged_scene
         form = candidate.text.form
+        if form.view is None:
+            truth = judged_scene.decide(form)
+        else:
+            truth = decide_view(form, scene.twin, judged_scene)
         # No text enters a benchmark whose truth is not proved here.
-        if judged_scene.decide(form) is not candidate.truth:
+        if truth is not candidate.truth:
             raise AssertionError(
                 f"{item_id}: {form} should be {candidate.truth} of scene {judged_scene.scene_id}"
             )

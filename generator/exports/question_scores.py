@@ -46,7 +46,8 @@ def result_of(row: Mapping[str, Any], answer: str, finish: str = "stop") -> Resu
     labels: Sequence[str]
     if row["options"]:
         # Options of questions about images are names of images, which all contain the word "image".
-        captions = row["options"] if row["form"] == "choice" else ()
+        has_words = row["form"] in ("choice", "quarter-turns", "taken-from")
+        captions = row["options"] if has_words else ()
         reading = read_choice(answer, finish, LETTERS[: len(row["options"])], captions)
         labels = LETTERS
     else:

@@ -26,6 +26,9 @@ from generator.dataset.questions import (
     CHOICE,
     IMAGES,
     MATCHING,
+    QUARTER_TURNS,
+    SAME_SCENE,
+    TAKEN_FROM,
     WITHOUT_RIGHT_ANSWER,
     YES_NO,
     Candidates,
@@ -44,6 +47,11 @@ _WORDING = {
     MATCHING: "Two captions belong to two images, one to each. Which is right?",
     IMAGES: "Image A is the first image and image B the second. Of which of the two is this caption "
     'true: "{}"',
+    SAME_SCENE: "The first image shows a scene. Which of the other two images shows the same scene from "
+    "another side: A, the second image, or B, the third?",
+    QUARTER_TURNS: "The two images show one scene from two sides. By how many quarter turns around the "
+    "scene did the camera move from the first image to the second?",
+    TAKEN_FROM: "The two images show one scene from two sides. From where was the second image taken?",
     YES_NO: 'Does this figure show "{}"? Please answer yes or no.',
 }
 """The words of each form of question; "{}" stands for the caption. They are those of `score ask`
@@ -64,6 +72,7 @@ lmms-eval does not start with filelock 4, which Jackalope requires. Install lmms
 questions need nothing of Jackalope.
 """
 _IMAGES = ["the first image", "the second image"]
+_OTHER_IMAGES = ["the second image", "the third image"]
 _ASSIGNMENT = 'The first image shows "{}", the second image "{}"'
 _LETTERS = string.ascii_uppercase
 _NOT_ASKED = ("train", "retrieval")
@@ -231,6 +240,8 @@ def question_words(question: Question, candidates: Candidates) -> Row:
         return {**row, "options": [], "prompt": row["question"], "answer": answer}
     if question.form == IMAGES:
         row["options"] = _IMAGES
+    if question.form == SAME_SCENE:
+        row["options"] = _OTHER_IMAGES
     if question.form == MATCHING:
         first, second = texts
         row["options"] = [_ASSIGNMENT.format(first, second), _ASSIGNMENT.format(second, first)]
@@ -238,7 +249,7 @@ def question_words(question: Question, candidates: Candidates) -> Row:
         f"{letter}. {option}" for letter, option in zip(_LETTERS, row["options"], strict=False)
     ]
     # A question about two images names them itself; VLMEvalKit still gets them as options.
-    option_lines = [] if question.form == IMAGES else lines
+    option_lines = [] if question.form in (IMAGES, SAME_SCENE) else lines
     prompt = "\n".join([row["question"], *option_lines, "Answer with its letter."])
     # Only yes or no, which was answered above, has no true option.
     answer = _LETTERS[question.options.index(question.true or 0)]
@@ -299,15 +310,9 @@ def _lmms_eval(
     questions: QuestionSet, rows: list[Row], folder: Path, progress: Progress
 ) -> tuple[int, int]:
     """Write a group of tasks: a task, with its questions, for each protocol and split."""
-    _copy("lmms_eval_utils.py.txt", folder / "utils.py")
-    _copy_scoring(folder)
+    write_lmms_eval_functions(folder)
     write_text(folder / "README.md", _LMMS_EVAL_README.format(name=questions.name))
-    rows_of_task: dict[str, list[Row]] = {}
-    for row in rows:
-        # Without the last word, a task had the name of the group of another export, one with
-        # --protocol and --split.
-        task = as_name(f"{questions.name} {row['protocol']} {row['split']} part")
-        rows_of_task.setdefault(task, []).append(row)
+    rows_of_task = rows_by_task(questions, rows)
     # No aggregate_metric_list: lmms-eval would weight items by their questions, average the errors,
     # and mix seen with unseen.
     group = [f"group: {questions.name}", "task:"]
@@ -315,20 +320,59 @@ def _lmms_eval(
     write_text(folder / f"{questions.name}.yaml", "\n".join([*group, ""]))
     for task, task_rows in rows_of_task.items():
         _write_lines(task_rows, folder / f"{task}.jsonl")
-        write_text(folder / f"{task}.yaml", "\n".join([*_lmms_eval_task(task, task_rows), ""]))
+        source = ["dataset_path: json", "dataset_kwargs:", "  data_files:"]
+        source.append(f"    test: {task}.jsonl")
+        lines = lmms_eval_task(task, task_rows, source)
+        write_text(folder / f"{task}.yaml", "\n".join([*lines, ""]))
     return len(rows), _write_images(questions.dataset.world, rows, folder / "images", progress)
 
 
-def _lmms_eval_task(name: str, rows: list[Row]) -> list[str]:
-    """The lines of a task's YAML. Pairs of two images also have a text and an image score."""
+def write_lmms_eval_functions(folder: Path) -> None:
+    """Write the functions of tasks of lmms-eval: utils.py, the reader of answers and the scores.
+
+    Args:
+        folder: The folder of the tasks.
+    """
+    _copy("lmms_eval_utils.py.txt", folder / "utils.py")
+    _copy_scoring(folder)
+
+
+def rows_by_task(questions: QuestionSet, rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Divide questions into tasks.
+
+    Args:
+        questions: Their set.
+        rows: The questions.
+
+    Returns:
+        The questions of each protocol and split, by the name of the task.
+    """
+    rows_of_task: dict[str, list[Row]] = {}
+    for row in rows:
+        # Without the last word, a task had the name of the group of another export, one with
+        # --protocol and --split.
+        task = as_name(f"{questions.name} {row['protocol']} {row['split']} part")
+        rows_of_task.setdefault(task, []).append(row)
+    return rows_of_task
+
+
+def lmms_eval_task(name: str, rows: list[Row], source: Sequence[str]) -> list[str]:
+    """Compose the YAML of a task of lmms-eval. Pairs of two images also have a text and an image
+    score.
+
+    Args:
+        name: Name of the task.
+        rows: Its questions.
+        source: The lines that say where its questions are, as the split test.
+
+    Returns:
+        The lines.
+    """
     has_pairs = any(row["form"] == IMAGES for row in rows)
     units = question_scores.UNITS if has_pairs else question_scores.UNITS[:3]
     lines = [
         f"task: {name}",
-        "dataset_path: json",
-        "dataset_kwargs:",
-        "  data_files:",
-        f"    test: {name}.jsonl",
+        *source,
         "test_split: test",
         "output_type: generate_until",
     ]
@@ -365,8 +409,28 @@ def _inspect(
 def _vlmevalkit(
     questions: QuestionSet, rows: list[Row], folder: Path, progress: Progress
 ) -> tuple[int, int]:
-    """Write a TSV. The first row of an image holds the image; its other rows refer to the index of
-    the first row."""
+    write_vlmevalkit_tsv(questions, rows, folder, progress)
+    return len(rows), len({scene for row in rows for scene in row["scenes"]})
+
+
+def write_vlmevalkit_tsv(
+    questions: QuestionSet, rows: list[Row], folder: Path, progress: Progress
+) -> Path:
+    """Write the TSV of VLMEvalKit. The first row of an image holds the image; its other rows refer
+    to the index of the first row.
+
+    Args:
+        questions: The set of the questions.
+        rows: The questions.
+        folder: The folder to write into.
+        progress: Shown while writing.
+
+    Returns:
+        The file.
+
+    Raises:
+        UserError: The questions have no options, or are too many.
+    """
     if questions.form == YES_NO:
         raise UserError("A TSV of VLMEvalKit has options with letters; leave --form yes-no out.")
     if rows[-1]["group"] >= _CIRCLE:
@@ -410,8 +474,9 @@ def _vlmevalkit(
             }
         )
     table = pa.Table.from_pylist(lines)
-    write_csv(folder / f"{questions.name}_circular.tsv", table, delimiter="\t")
-    return len(rows), len({scene for row in rows for scene in row["scenes"]})
+    path = folder / f"{questions.name}_circular.tsv"
+    write_csv(path, table, delimiter="\t")
+    return path
 
 
 def _labels_of(row: Row) -> list[str]:
@@ -433,7 +498,8 @@ def _clip_benchmark(
     n_of_item = Counter(row["item"] for row in row_of_group.values())
     pairs = []
     for row in row_of_group.values():
-        if n_of_item[row["item"]] == 1 and len(row["options"]) == 2:
+        has_one_image = row["form"] == CHOICE
+        if has_one_image and n_of_item[row["item"]] == 1 and len(row["options"]) == 2:
             pairs.append(row)
     if not pairs:
         raise UserError(

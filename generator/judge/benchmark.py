@@ -15,6 +15,7 @@ from generator.judge.held_out import HeldOut, HeldOutCounts
 from generator.judge.lexicon import FRAMES, Lexicon, UnreadableError
 from generator.judge.meaning import Meaning
 from generator.judge.text_reader import read_text
+from generator.judge.views import decide_view
 from generator.judge.world import World
 
 BATCH = 2000  # rows between two updates of the progress
@@ -22,6 +23,8 @@ TRAIN = "train"
 """The protocol whose items are training data, and the split of their scenes."""
 FRAMES_PROTOCOL, ASSUMED = "frames", "assumed"
 """The protocol of frames of reference, and its kind of items whose captions name none."""
+VIEWS_PROTOCOL, FIRST_IMAGE = "views", "first"
+"""The protocol of questions about two images, and the slot of the first of them."""
 TRUE, FALSE, UNDECIDED, UNREADABLE = 1, 0, -1, -2
 """Verdicts on a candidate."""
 
@@ -141,16 +144,30 @@ class Benchmark:
         return np.append(is_assumed_item, False)[item]
 
     @cached_property
+    def is_view(self) -> np.ndarray:
+        """bool per candidate: whether its item asks about two images in words."""
+        return np.append(self.protocols == VIEWS_PROTOCOL, False)[self.candidates.item]
+
+    @cached_property
     def bare_texts(self) -> set[int]:
         """The rows of the texts that only items of the kind `assumed` have. No other text may leave
         its frame out."""
-        if not self.is_assumed.any():
+        return self._texts_only_of(self.is_assumed)
+
+    @cached_property
+    def view_texts(self) -> set[int]:
+        """The rows of the texts that only items about two images have."""
+        return self._texts_only_of(self.is_view)
+
+    def _texts_only_of(self, mask: np.ndarray) -> set[int]:
+        """The rows of the texts that no candidate outside a mask has, and no pool."""
+        if not mask.any():
             return set()
         text = self.candidates.text
-        elsewhere = {*text[~self.is_assumed].tolist()}
+        elsewhere = {*text[~mask].tolist()}
         pool_texts = self.tables["pools"]["text_id"]
         elsewhere |= {*row_numbers(pool_texts, self.tables["texts"]["text_id"]).tolist()}
-        return {*text[self.is_assumed].tolist()} - elsewhere
+        return {*text[mask].tolist()} - elsewhere
 
     @cached_property
     def meanings(self) -> list[Meaning | None]:
@@ -205,7 +222,24 @@ class Benchmark:
         verdict_of_pair = np.fromiter(decided, np.int8)
         verdicts = np.full(len(rows.item), UNREADABLE, np.int8)
         verdicts[known] = verdict_of_pair[pair_index]
+        self._decide_views(verdicts)
         return verdicts
+
+    def _decide_views(self, verdicts: np.ndarray) -> None:
+        """Set the verdicts of candidates about two images."""
+        rows = self.candidates
+        view_rows = rows.complete[self.is_view[rows.complete]].tolist()
+        first_of_item = {}
+        for row in view_rows:
+            if rows.slot[row] == FIRST_IMAGE:
+                first_of_item[rows.item[row]] = self.scenes[rows.scene[row]]
+        for row in view_rows:
+            first = first_of_item.get(rows.item[row])
+            truth = None
+            if first is not None:
+                text = self.text(rows.text[row])
+                truth = decide_view(text, first, self.scenes[rows.scene[row]])
+            verdicts[row] = {None: UNDECIDED, True: TRUE, False: FALSE}[truth]
 
     def _decide_pairs(self, pairs: list[int], n_texts: int) -> Iterator[int]:
         """The verdict of each pair `scene * n_texts + text`, sorted by scene."""

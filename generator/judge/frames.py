@@ -5,26 +5,18 @@ A viewer's caption is true of one image, a caption of the object's frame true of
 `assumed`: every caption is read in both frames, and is true in those that its candidate says.
 """
 
-import cmath
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import combinations
-
-import numpy as np
 
 from generator.judge.benchmark import ASSUMED, FRAMES_PROTOCOL, TRUE, Benchmark
 from generator.judge.certificate import Finding, finding
 from generator.judge.columns import labels
 from generator.judge.decide import decide
-from generator.judge.geometry import SceneGeometry
 from generator.judge.lexicon import FRAMES
+from generator.judge.views import turn_between
 
 _TRUTHS_OF_KIND = {"viewer": (True, False), "object": (False, True), "neither": (False, False)}
 """By kind of a bare caption, whether it is true for the viewer, and for the object."""
-_LEAST_TURN = 0.01
-"""Radians by which two sides of a world differ at least."""
-_METRES = 1e-4
-"""Largest difference of positions that are recorded to the micrometre."""
 
 
 def frame_findings(benchmark: Benchmark) -> Iterator[Finding]:
@@ -58,7 +50,7 @@ def _faults_of_two_sides(benchmark: Benchmark, kind: str, rows: Sequence[int]) -
         yield "expected two images, each with two captions"
         return
     first, second = (benchmark.scenes[scene] for scene in scenes)
-    if not _are_two_sides(first, second):
+    if turn_between(first, second) is None:
         yield "its images do not show one world from two sides"
 
     n_true = dict.fromkeys(texts, 0)
@@ -98,27 +90,3 @@ def _faults_of_bare_item(benchmark: Benchmark, rows: Sequence[int]) -> Iterator[
 
 def _in_words(truth: bool | None) -> str:
     return {True: "true", False: "false", None: "undecided"}[truth]
-
-
-def _are_two_sides(first: SceneGeometry, second: SceneGeometry) -> bool:
-    """Whether two scenes have the same objects at the same places of the ground, seen by cameras
-    that look in different directions."""
-    if first.objects != second.objects or not np.allclose(first.feet, second.feet, atol=_METRES):
-        return False
-    # On the ground as complex numbers, a turn of the camera multiplies all directions by one number
-    # of length 1.
-    directions = [_directions_on_ground(scene) for scene in (first, second)]
-    longest = max(range(len(directions[0])), key=lambda i: abs(directions[0][i]))
-    if abs(directions[0][longest]) < _METRES:
-        return False
-    factor = directions[1][longest] / directions[0][longest]
-    turn = abs(cmath.phase(factor))
-    agrees = np.allclose(np.array(directions[0]) * factor, directions[1], atol=_METRES)
-    return bool(agrees and abs(abs(factor) - 1) < _METRES and turn > _LEAST_TURN)
-
-
-def _directions_on_ground(scene: SceneGeometry) -> list[complex]:
-    """From each object to each later one, and to the front of each object, as complex numbers."""
-    places = [complex(right, away) for right, away in scene.ground]
-    directions = [second - first for first, second in combinations(places, 2)]
-    return [*directions, *(complex(right, away) for right, away in scene.facing)]

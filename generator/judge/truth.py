@@ -23,7 +23,7 @@ def text_findings(benchmark: Benchmark) -> Iterator[Finding]:
     for name, reason in benchmark.lexicon.refused.items():
         yield finding("ambiguous template", f"templates.{name} of the family is not read: {reason}")
     for row, meaning in enumerate(benchmark.meanings):
-        if meaning is not None:
+        if meaning is not None or row in benchmark.view_texts:
             continue
         is_bare = row in benchmark.bare_texts
         lexicon = benchmark.bare_lexicons["viewer"] if is_bare else benchmark.lexicon

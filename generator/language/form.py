@@ -9,6 +9,23 @@ from generator.holdout.holdout import Holdout
 
 KindValues = tuple[tuple[str, str], ...]
 """Attribute values as pairs (kind, value), such as ("color", "red")."""
+SAME_SCENE, FIRST_IMAGE = "same scene", "first image"
+"""The views that two images show one world, and that an image is the first of the two. An image is
+the first of one question and an option of another, so they have words of their own."""
+VIEWS: dict[str, str] = {
+    FIRST_IMAGE: "the first image",
+    SAME_SCENE: "the same scene",
+    "turn 90": "by one quarter turn to the right",
+    "turn 180": "by two quarter turns",
+    "turn 270": "by one quarter turn to the left",
+    "from front": "from in front of the {}",
+    "from behind": "from behind the {}",
+    "from left": "from the {}'s left",
+    "from right": "from the {}'s right",
+}
+"""By view, its words; {} stands for the object. A turn is that of the camera from the first image
+to the second, counter-clockwise as seen from above: the camera moves to its right. A side is where
+the camera of the second image stands as the object looks."""
 # One encoder for all forms: with separators, `json.dumps` would make a new one at each call.
 _compact = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -86,6 +103,9 @@ class Form(NamedTuple):
     """Whether the caption denies the whole form: "It is not true that …"."""
     environment: str | None = None
     """The environment of the vocabulary that the caption names; None if it names none."""
+    view: str | None = None
+    """What the text says of two images of a world, of VIEWS; it then says nothing else, and may
+    name an object. None for a caption of one image."""
 
     @property
     def n_objects(self) -> int:
@@ -138,6 +158,8 @@ class Form(NamedTuple):
             data["negated"] = True
         if self.environment is not None:
             data["environment"] = self.environment
+        if self.view is not None:
+            data["view"] = self.view
         return data
 
     def to_json(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
 
-from generator.language.form import Form, Link, Mention
+from generator.language.form import VIEWS, Form, Link, Mention
 from generator.vocabulary.english import NUMBERS, ORDINALS, plural_of
 from generator.vocabulary.relations import AGAIN, GROUND, THIRD
 from generator.vocabulary.schema import Vocabulary
@@ -77,6 +77,8 @@ class Grammar:
             The text. The environment, if the form has one, comes first in a sentence, and last in a
             phrase.
         """
+        if form.view is not None:
+            return VIEWS[form.view].format(*[mention.category for mention in form.objects])
         text = self.all_templates[template].write(FormPhrases(self, form, wording))
         if form.environment is None:
             return text

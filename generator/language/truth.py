@@ -24,9 +24,11 @@ class Facts:
         self.environment: str | None = scene.environment
         """The name of the scene's environment."""
         poses = poses_of(scene, vocabulary)
-        self.angles = [_angle_to_camera(pose) for pose in poses]
-        """The angle between the front of each object and the direction to the camera on the ground,
-        degrees, 0..180; None without a front."""
+        self.azimuth = scene.azimuth
+        """The azimuth of the camera, degrees; None in a world without viewpoints."""
+        self.camera_bearings = [_camera_bearing(pose) for pose in poses]
+        """The direction to the camera as each object looks, degrees, -180..180: 0 before its front,
+        90 on its left. None without a front."""
         self.holds = _decide_relations(poses, vocabulary)
         """`holds[relation][i][j]` says whether object i stands in the relation to object j: None
         within the relation's margin, and for i = j. A relation of three objects has a third
@@ -263,14 +265,12 @@ def _decide_condition(condition: _Condition, assignment: Mapping[int, int], fact
     return None if None in truths else True
 
 
-def _angle_to_camera(pose: Pose) -> float | None:
-    """The angle of `Facts.angles`."""
-    length = math.hypot(pose.facing_right, pose.facing_behind)
-    if length == 0:
+def _camera_bearing(pose: Pose) -> float | None:
+    """The direction of `Facts.camera_bearings`."""
+    if pose.facing_right == 0 and pose.facing_behind == 0:
         return None
-    # Rounding may make the cosine a little more than 1.
-    cosine = max(-1.0, min(1.0, -pose.facing_behind / length))
-    return math.degrees(math.acos(cosine))
+    # The camera is in the direction (0, -1). Sine and cosine of the angle from the front to it.
+    return math.degrees(math.atan2(-pose.facing_right, -pose.facing_behind))
 
 
 def _decide_relations(poses: Sequence[Pose], vocabulary: Vocabulary) -> dict[str, Any]:

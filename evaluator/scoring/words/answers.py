@@ -83,8 +83,8 @@ def item_scores(
 
     Returns:
         Scores of shape (samples, rows) by the form of the questions: CHOICE from choices of
-        captions and from yes or no, IMAGES from choices of images, MATCHING from choices of which
-        caption belongs to which image.
+        captions, from yes or no, and from questions about views; IMAGES from choices of images;
+        MATCHING from choices of which caption belongs to which image.
     """
     questions = _group_by_question(answered)
     question_count_of_foils = Counter(key.foil_key for key in questions)
@@ -97,7 +97,8 @@ def item_scores(
     # Questions of several options are scored one by one.
     yes_no_answers: dict[str, dict[int, Sequence[AnsweredQuestion]]] = defaultdict(dict)
     for key, answers_by_order in questions.items():
-        scores = scores_of_form[CHOICE if key.form == YES_NO else key.form]
+        has_own_scores = key.form in (IMAGES, MATCHING)
+        scores = scores_of_form[key.form if has_own_scores else CHOICE]
         scores.in_question[list(key.options)] = True
         if key.true is None:
             # A caption that is asked alone has one order.

@@ -19,7 +19,16 @@ from evaluator.scoring.words.prompt import Prompt, prompt_of
 from evaluator.scoring.words.reader import AnsweredQuestion, read_answer
 from generator.base.errors import UserError
 from generator.base.tables import read_table, write_table
-from generator.dataset.questions import CHOICE, IMAGES, MATCHING, MOST, YES_NO, Candidates, Question
+from generator.dataset.questions import (
+    CHOICE,
+    IMAGES,
+    MATCHING,
+    MOST,
+    VIEW_FORMS,
+    YES_NO,
+    Candidates,
+    Question,
+)
 from generator.dataset.reader import Benchmark
 
 ANSWERS = pa.schema(
@@ -106,7 +115,9 @@ def _question_of_row(row: Mapping[str, Any], rows: Candidates) -> Question | Non
     if form == YES_NO:
         # Whether its single option is true is known from the candidates.
         return Question(item, form, options, None, row["order"]) if len(options) == 1 else None
-    if form not in (CHOICE, IMAGES, MATCHING) or row["true"] not in options:
+    if form not in (CHOICE, IMAGES, MATCHING, *VIEW_FORMS) or row["true"] not in options:
+        return None
+    if form in VIEW_FORMS and form != rows.view_form_of(item):
         return None
     are_distinct = len(set(options)) == len(options)
     if not are_distinct or not 2 <= len(options) <= (2 if form == MATCHING else MOST):

@@ -190,6 +190,9 @@ def _form(named: QuestionId, rows: Candidates) -> str:
         return YES_NO
     if named.matching:
         return MATCHING
+    view_form = rows.view_form_of(named.item)
+    if view_form is not None:
+        return view_form
     scenes = {rows.scene[row] for row in named.options}
     return CHOICE if len(scenes) == 1 else IMAGES
 

@@ -12,7 +12,17 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
-from generator.dataset.questions import IMAGES, MATCHING, MOST, YES_NO, Candidates, Question
+from generator.dataset.questions import (
+    IMAGES,
+    MATCHING,
+    MOST,
+    QUARTER_TURNS,
+    SAME_SCENE,
+    TAKEN_FROM,
+    YES_NO,
+    Candidates,
+    Question,
+)
 
 DEFAULT = Path(__file__).with_name("prompt.toml")
 Words = tuple[Annotated[str, Field(min_length=1)], ...]
@@ -21,6 +31,8 @@ _PLACEHOLDERS = {
     "choice": ("options",),
     "images": ("caption",),
     "matching": ("options",),
+    "quarter_turns": ("options",),
+    "taken_from": ("options",),
     "yes_no": ("caption",),
     "option": ("letter", "caption"),
     "assignment": ("first", "second"),
@@ -51,6 +63,13 @@ class Prompt:
     """The words that mean yes in an answer, the one that the question names first."""
     no: Annotated[Words, Field(min_length=1)]
     """The words that mean no in an answer, the one that the question names first."""
+    # Runs that were asked before these questions existed have no words for them.
+    same_scene: str = ""
+    """Asks which of two images shows the scene of a first one."""
+    quarter_turns: str = ""
+    """Asks how far the camera moved from the first image to the second; {options} are turns."""
+    taken_from: str = ""
+    """Asks from where the second image was taken; {options} are sides of an object."""
 
     @property
     def digest(self) -> str:
@@ -73,8 +92,14 @@ class Prompt:
             return _fill(self.images, caption=captions[0]).strip(), scenes
         if question.form == YES_NO:
             return _fill(self.yes_no, caption=captions[0]).strip(), scenes
+        if question.form == SAME_SCENE:
+            return self.same_scene.strip(), scenes
         if question.form == MATCHING:
             template, option_texts = self.matching, self.assignments(captions)
+        elif question.form == QUARTER_TURNS:
+            template, option_texts = self.quarter_turns, captions
+        elif question.form == TAKEN_FROM:
+            template, option_texts = self.taken_from, captions
         else:
             template, option_texts = self.choice, captions
         lines = [

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from evaluator.models.contracts import FAILED, Answer
 from evaluator.scoring.words.prompt import Prompt
 from generator.dataset.answer_reader import Reading, read_choice, read_yes_no
-from generator.dataset.questions import CHOICE, MATCHING, YES_NO, Candidates, Question
+from generator.dataset.questions import (
+    CHOICE,
+    MATCHING,
+    QUARTER_TURNS,
+    TAKEN_FROM,
+    YES_NO,
+    Candidates,
+    Question,
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,7 @@ def _read(question: Question, answer: Answer, rows: Candidates, prompt: Prompt) 
     # An answer may repeat the words of an option in place of its letter. Images have no words.
     captions = [rows.text[row] for row in question.options]
     option_texts: list[str] = []
-    if question.form == CHOICE:
+    if question.form in (CHOICE, QUARTER_TURNS, TAKEN_FROM):
         option_texts = captions
     elif question.form == MATCHING:
         option_texts = prompt.assignments(captions)

@@ -26,6 +26,7 @@ _REGISTRY: Registry["type[Protocol]"] = Registry(
         "gzsl": f"{_HERE}.gzsl:Gzsl",
         "pairs": f"{_HERE}.pairs:Pairs",
         "frames": f"{_HERE}.frames:Frames",
+        "views": f"{_HERE}.views:Views",
         "steps": f"{_HERE}.steps:Steps",
     },
 )

@@ -15,8 +15,7 @@ from generator.base.errors import UserError
 from generator.dataset.relations import OWN
 from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
-from generator.describe.protocols.pairs import changed_objects
-from generator.describe.scenes import DescribedScene
+from generator.describe.scenes import DescribedScene, changed_objects
 from generator.holdout.holdout import Holdout
 from generator.language.complexity import LeastUsed
 from generator.language.form import Form
@@ -320,8 +319,9 @@ def _directions(
 
 def _looks(scene: DescribedScene, ground: int) -> str:
     """Where an object with a front looks in the image of a scene."""
-    angle = scene.facts.angles[ground]
-    assert angle is not None  # the family gives every object of an own frame a front
+    bearing = scene.facts.camera_bearings[ground]
+    assert bearing is not None  # the family gives every object of an own frame a front
+    angle = abs(bearing)
     if angle < 45:
         return _TOWARD
     return _AWAY if angle > 135 else _ASIDE

@@ -8,7 +8,7 @@ from typing import Any
 
 from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
-from generator.describe.scenes import DescribedScene
+from generator.describe.scenes import DescribedScene, changed_objects
 from generator.holdout.holdout import Holdout
 from generator.language.foils import Foil
 from generator.language.form import Form
@@ -107,24 +107,6 @@ def _draw_turned_caption(draft: Draft) -> Form | None:
         if chosen:
             return draft.name_related_pair(i, chosen, j)
     return None
-
-
-def changed_objects(scene: DescribedScene, twin: DescribedScene) -> list[int]:
-    """Find the objects that differ between a scene and its twin.
-
-    Args:
-        scene: The scene.
-        twin: The scene whose twin it is, or its twin.
-
-    Returns:
-        Their numbers; empty for a turn twin.
-    """
-    here, there = scene.facts, twin.facts
-    changed = []
-    for i in range(len(here)):
-        if (here.categories[i], here.values[i]) != (there.categories[i], there.values[i]):
-            changed.append(i)
-    return changed
 
 
 def _write_both_captions(fallback: str | None, draft: Draft, form: Form) -> Iterator[Item]:

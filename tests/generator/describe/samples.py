@@ -17,7 +17,7 @@ from generator.scene.scene import Scene
 from tests.generator.scenes import CATEGORIES, VOCABULARY, captioner, described, random_scene
 
 CELLS = list_cells(tuple(LEVELS), (1, 12), {}, vocabulary=VOCABULARY, most_objects=10)
-WITHOUT_ITEMS = ("retrieval", "pairs", "frames", "steps")
+WITHOUT_ITEMS = ("retrieval", "pairs", "frames", "views", "steps")
 """Protocols that need worlds of their own: scenes of two objects, twins, ladders."""
 
 

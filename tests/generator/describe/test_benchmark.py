@@ -125,7 +125,7 @@ def test_split_and_describe_write_verified_benchmarks_without_rendering(
     assert dataset.benchmark().name == first  # the one made with the world
     benchmark = dataset.benchmark(printed["benchmark"])
     assert benchmark.holdout == dataset.benchmark(first).holdout
-    need_other_worlds = {"frames", "steps"}
+    need_other_worlds = {"frames", "views", "steps"}
     written = {name.split()[0] for name in printed["items"]}
     assert written == {*protocol_names(), "train"} - need_other_worlds
     assert benchmark.manifest["texts"]["reports"]["systematicity"]
@@ -198,7 +198,7 @@ def test_every_protocol_of_a_world_of_all_relations_is_certified_clean(
     relations_world: Path,
 ) -> None:
     items = Counter(Dataset.open(relations_world).benchmark(RELATED).items["protocol"].to_pylist())
-    need_twins = {"pairs", "frames", "steps"}
+    need_twins = {"pairs", "frames", "views", "steps"}
     assert set(protocol_names()) - need_twins <= set(items)
     certificate = verify_dataset(relations_world, None)[RELATED]
     assert certificate["status"] == "clean", certificate["findings"][:5]
