@@ -178,7 +178,8 @@ def _title_of(board: Any) -> str:
     "--model",
     "spec",
     required=True,
-    help="Model as for `score run`. {turn}, {world} and {track} stand for the names of each run.",
+    help="Model as for `score run`. {turn}, {world}, {track} and {seed} (of training) stand for "
+    "those of each run.",
 )
 @click.option(
     "-k",

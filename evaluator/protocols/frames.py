@@ -87,29 +87,27 @@ def _measure_object(items: Items) -> tuple[Items, Outcome]:
 def _measure_assumed(items: Items) -> list[Outcome]:
     """The share of answers that follow each frame.
 
-    A caption is chosen if it beats every other one. In words, a caption has to be chosen in all
+    A caption is chosen if it beats the other one. In words, a caption has to be chosen in all
     orders of the captions; else its question follows neither frame, as ties do.
     """
     used = items.truth | items.false
-    n_captions = np.maximum(used.sum(axis=1), 1)
     choices = {}
     for kind in (VIEWER, OBJECT):
         mask = used & (items.candidate_kind == kind)
-        own, others = best_score(items.scores, mask), best_score(items.scores, used & ~mask)
+        own, other = best_score(items.scores, mask), best_score(items.scores, used & ~mask)
         with np.errstate(invalid="ignore"):
-            choices[kind] = beats(own, others, items.tolerance)
+            choices[kind] = beats(own, other, items.tolerance)
         if not items.graded and kind == OBJECT:
             # The true option of a choice stands for the viewer. Another one scores 1 only if every
             # order chose it (evaluator.scoring.words.answers).
             choices[kind] &= own == 1.0
     is_neither = ~choices[VIEWER] & ~choices[OBJECT]
-    n_neither = (used & (items.candidate_kind == "neither")).sum(axis=1)
-    is_tie = is_neither & (n_neither == 0) & items.read
     no_tie = np.zeros(len(items), dtype=bool)
+    half = np.full(len(items), 1 / 2)
     return [
-        Outcome(FOLLOWS[VIEWER], choices[VIEWER].astype(float), no_tie, 1 / n_captions),
-        Outcome(FOLLOWS[OBJECT], choices[OBJECT].astype(float), no_tie, 1 / n_captions),
-        Outcome(FOLLOWS["neither"], is_neither.astype(float), is_tie, n_neither / n_captions),
+        Outcome(FOLLOWS[VIEWER], choices[VIEWER].astype(float), no_tie, half),
+        Outcome(FOLLOWS[OBJECT], choices[OBJECT].astype(float), no_tie, half),
+        Outcome(FOLLOWS["neither"], is_neither.astype(float), is_neither & items.read, 0 * half),
     ]
 
 

@@ -14,7 +14,7 @@ _METRICS: Mapping[str, str] = MappingProxyType(
         "group": "text and image are both right",
         "follows the viewer": "the caption that is true for the camera alone scores highest",
         "follows the object": "the caption that is true for the object alone scores highest",
-        "follows neither": "no caption of a frame scores above all others",
+        "follows neither": "neither caption scores above the other",
         "original accuracy": "the caption scores above a false one",
         "R@1 composed": "the whole caption scores above every caption with one changed atom",
         "GZSL": "the true label scores above all wrong labels",

@@ -13,7 +13,7 @@ from itertools import combinations
 from math import sqrt
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 from scipy.optimize import brentq
 
 from evaluator.statistics.intervals import LEVEL, difference_of_means
@@ -356,9 +356,9 @@ def _lead_for_power(precision: _Precision, level: float) -> float:
     Stegun 1964, 26.7.10).
     """
     freedom = max(precision.freedom, 1.0)
-    reach = stats.t.ppf((1 + level) / 2, freedom) * sqrt(precision.estimate / precision.error)
+    reach = special.stdtrit(freedom, (1 + level) / 2) * sqrt(precision.estimate / precision.error)
     spread = sqrt(1 + reach**2 / (2 * freedom))
-    in_errors = reach * (1 - 1 / (4 * freedom)) + stats.norm.ppf(POWER) * spread
+    in_errors = reach * (1 - 1 / (4 * freedom)) + special.ndtri(POWER) * spread
     return float(in_errors * sqrt(precision.error))
 
 

@@ -25,10 +25,11 @@ from evaluator.submissions.receipts import read_receipts
 from evaluator.submissions.records import Challenge, Receipt
 from generator.base.errors import UserError, one_line
 from generator.base.paths import split_name
+from generator.suite.record import is_suite
 
 QUESTIONS, RECEIPTS, CHALLENGES = "questions", "receipts", "challenges"
-"""Folders of a board beside its submissions: the organiser's datasets (a suite, without images),
-receipts and challenges."""
+"""Folders of a board beside its submissions: the organiser's datasets (a suite, or a folder for
+each form, without images), receipts and challenges."""
 _DIGITS = 8
 """Digits of a digest that tell submissions of one name apart."""
 
@@ -64,8 +65,9 @@ class Board:
 
     @property
     def forms(self) -> list[Form]:
-        """The forms that its models answer, sorted."""
-        return sorted({run.place.form for entrant in self.entrants for run in entrant.runs})
+        """The forms that its models answer: of each suite the standard form first."""
+        forms = {run.place.form for entrant in self.entrants for run in entrant.runs}
+        return sorted(forms, key=lambda form: (form.suite, form.part, not form.is_standard, form))
 
 
 def find_sources(arguments: Sequence[str], sources: BoardSources) -> BoardSources:
@@ -89,13 +91,10 @@ def find_sources(arguments: Sequence[str], sources: BoardSources) -> BoardSource
             submissions.append(folder)
         elif inside and not (folder / "run.json").exists():
             submissions += inside
-            for name, found_folders in (
-                (QUESTIONS, datasets),
-                (RECEIPTS, receipts),
-                (CHALLENGES, challenges),
-            ):
+            datasets += _questions_in(folder / QUESTIONS)
+            for name, own_folders in ((RECEIPTS, receipts), (CHALLENGES, challenges)):
                 if (folder / name).is_dir():
-                    found_folders.append(folder / name)
+                    own_folders.append(folder / name)
         else:
             runs.append(argument)
     return BoardSources(
@@ -129,25 +128,7 @@ def assemble(sources: BoardSources, tables: Path) -> Board:
     for folder in sources.challenges:
         challenges += read_challenges(folder)
 
-    refused: dict[str, str] = {}
-    checked: list[tuple[Submission, list[CheckedRun]]] = []
-    opened: dict[str, str] = {}
-    for folder in _receipted_first(sources.submissions, receipts, refused):
-        try:
-            submission = read_submission(folder)
-            check_receipt(submission, receipts.get(submission.digest))
-            _check_opened_once(submission, opened)
-            runs = check_submission(submission, datasets, tables)
-            # The promise is checked here, so that a broken one is refused with the others.
-            _marks_of(submission, runs, receipts, challenges)
-        except UserError as error:
-            refused[str(folder)] = error.message
-            continue
-        commitment = commitment_of(submission)
-        if commitment is not None:
-            opened[commitment] = submission.name
-        checked.append((submission, runs))
-
+    checked, refused = _check_all(sources.submissions, datasets, receipts, challenges, tables)
     entrants = []
     names = _distinct_names([submission for submission, _ in checked])
     for name, (submission, runs) in zip(names, checked, strict=True):
@@ -172,11 +153,54 @@ def assemble(sources: BoardSources, tables: Path) -> Board:
     )
 
 
+def _check_all(
+    folders: Sequence[Path],
+    datasets: Sequence[PlacedDataset],
+    receipts: dict[str, Receipt],
+    challenges: Sequence[Challenge],
+    tables: Path,
+) -> tuple[list[tuple[Submission, list[CheckedRun]]], dict[str, str]]:
+    """Check submissions.
+
+    Returns: The submissions that match, with their runs; and by folder of the others, why they are
+    refused.
+    """
+    refused: dict[str, str] = {}
+    checked: list[tuple[Submission, list[CheckedRun]]] = []
+    opened: dict[str, str] = {}
+    for folder in _receipted_first(folders, receipts, refused):
+        try:
+            submission = read_submission(folder)
+            check_receipt(submission, receipts.get(submission.digest))
+            _check_opened_once(submission, opened)
+            runs = check_submission(submission, datasets, tables)
+            # The promise is checked here, so that a broken one is refused with the others.
+            _marks_of(submission, runs, receipts, challenges)
+        except UserError as error:
+            refused[str(folder)] = error.message
+            continue
+        commitment = commitment_of(submission)
+        if commitment is not None:
+            opened[commitment] = submission.name
+        checked.append((submission, runs))
+    return checked, refused
+
+
 def _submissions_in(folder: Path) -> list[Path]:
     """The submissions in a folder, sorted."""
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.glob("[!.]*") if path.is_dir() and is_submission(path))
+
+
+def _questions_in(folder: Path) -> list[Path]:
+    """The suites and datasets of a board: the folder itself, or the folders in it, one for each
+    form."""
+    if not folder.is_dir():
+        return []
+    if is_suite(folder) or (folder / "world").is_dir():
+        return [folder]
+    return sorted(path for path in folder.glob("[!.]*") if path.is_dir())
 
 
 def _receipted_first(

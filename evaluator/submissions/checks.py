@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
 import numpy as np
 import pyarrow as pa
@@ -70,6 +70,24 @@ class _Info(TypedDict, total=False):
 
     trained_on: _TrainedOn | None
     """What is recorded of the training."""
+
+
+class _Training(TypedDict):
+    """The entries of `training` of run.json that are read."""
+
+    status: str
+    """Status with respect to the benchmark (evaluator.provenance.contamination)."""
+    said: str
+    """The status as a sentence."""
+
+
+class _ReadRecord(TypedDict):
+    """The entries of run.json that RunRecord leaves open."""
+
+    info: NotRequired[_Info]
+    """What the model says of itself."""
+    training: NotRequired[_Training]
+    """What is known of its training."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +201,7 @@ def _check_run(
     if not record_path.exists():
         raise UserError(f"{name} has no run.json.")
     # Before the run is opened: opening it reads how the model was trained.
-    check_shape(read_json(record_path, RunRecord).get("info", {}), _Info, record_path)
+    check_shape(read_json(record_path, RunRecord), _ReadRecord, record_path)
     run = open_run(folder, [placed.dataset.root])
     record = run.record
     _check_record(name, entry, record)
@@ -344,8 +362,8 @@ def _computed(run: Run, entry: SubmittedRun | None, place: Place, tables: Path) 
     certificate = "not verified"
     if run.world is not None:
         certificate = describe_certificate(run.benchmark, run.world)
-    said = f"{results['training']['said']}{_CLAIMED}"
-    training = {**results["training"], "said": said}
+    sentence = f"{results['training']['said']}{_CLAIMED}"
+    training = {**results["training"], "said": sentence}
     return CheckedRun(
         entry=entry,
         run=run,

@@ -10,6 +10,8 @@ from generator.base.paths import folder_in
 from generator.dataset.reader import Dataset
 from generator.suite.record import is_suite, read_record
 
+STANDARD = "standard"
+"""The form of the published seeds."""
 _DIGITS = 8
 """Digits of a digest that name a form without a suite."""
 
@@ -34,6 +36,11 @@ class Form:
         if not self.suite:
             return self.name
         return f"{self.suite}-{self.version} ({self.part}), form {self.name}"
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether it is the form of the published seeds."""
+        return self.name == STANDARD
 
     def record(self) -> FormRecord:
         """Make the record of the form.

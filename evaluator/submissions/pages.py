@@ -82,7 +82,10 @@ def write_board(board: Board, out: Path, *, title: str, pools_forms: bool = Fals
     pages = [out / HOME]
     for entrant in board.entrants:
         page = environment.get_template("model.html.jinja").render(
-            **shared, entrant=entrant, rows=_rows_of(entrant, tables)
+            **shared,
+            entrant=entrant,
+            rows=_rows_of(entrant, tables),
+            trainings=dict.fromkeys(run.results["training"]["said"] for run in entrant.runs),
         )
         pages.append(out / model_pages[entrant.name])
         write_text(pages[-1], page)

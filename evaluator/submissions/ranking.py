@@ -14,7 +14,7 @@ from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import CONTAMINATED
 from evaluator.submissions.checks import CheckedRun
 from evaluator.submissions.declared import QuestionKey
-from evaluator.submissions.form_spread import FormSpread, spread_over_forms
+from evaluator.submissions.form_spread import FormSpread, FormValue, spread_over_forms
 from evaluator.submissions.forms import Form
 from evaluator.submissions.marks import MarkedForm
 from evaluator.submissions.read import Submission
@@ -168,14 +168,15 @@ def pool_forms(tables: Sequence[TrackTable]) -> list[PooledForms]:
     for title, of_suite in tables_of.items():
         if len(of_suite) < 2:
             continue
-        values: dict[str, dict[str, float]] = {}
+        values: dict[str, dict[str, FormValue]] = {}
         for table in of_suite:
             # Means over other worlds would differ by more than their form.
             if table.worlds != of_suite[0].worlds:
                 continue
             for row in table.rows:
                 if row.rank is not None and row.mean is not None:
-                    values.setdefault(row.entrant.name, {})[table.form.name] = row.mean.value
+                    of_model = values.setdefault(row.entrant.name, {})
+                    of_model[table.form.name] = FormValue(row.mean.value, _reach(row.mean))
         spread = spread_over_forms(values)
         pooled.append(
             PooledForms(
@@ -186,6 +187,13 @@ def pool_forms(tables: Sequence[TrackTable]) -> list[PooledForms]:
             )
         )
     return pooled
+
+
+def _reach(score: Score) -> float | None:
+    """Half the width of the interval of a score; None without one."""
+    if score.low is None or score.high is None:
+        return None
+    return (score.high - score.low) / 2
 
 
 def _rank_track(

@@ -1,6 +1,6 @@
 """Types of the files of submissions, commitments, challenges and receipts (docs/leaderboard.md)."""
 
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
@@ -87,11 +87,11 @@ class SubmittedRun(TypedDict):
 class ModelDescription(TypedDict):
     """The model of a submission."""
 
-    specs: list[Text]
+    specs: Annotated[list[Text], Field(max_length=2000)]
     """How to load it, without paths and hosts; one for each model of a turn."""
     revision: Text
     """Revision of the weights on a hub; `unknown` if none is named."""
-    weights: list[Text]
+    weights: Annotated[list[Text], Field(max_length=2000)]
     """Digests of the weights; `none` for models without weights here."""
 
 
@@ -206,7 +206,7 @@ class ClaimedRow(TypedDict):
 class Claims(TypedDict):
     """The contents of CLAIMS_FILE."""
 
-    rows: list[ClaimedRow]
+    rows: Annotated[list[ClaimedRow], Field(max_length=100_000)]
     """All rows of the results."""
 
 
@@ -221,7 +221,7 @@ class SubmissionRecord(TypedDict):
     """Day (UTC), by the clock of the sender."""
     model: ModelDescription
     """The model."""
-    versions: dict[str, Any]
+    versions: Annotated[dict[Text, Text], Field(max_length=100)]
     """Versions of the code that scored, by package."""
     runs: Annotated[list[SubmittedRun], Field(min_length=1, max_length=2000)]
     """The runs."""

@@ -34,8 +34,9 @@ from generator.base.paths import check_own_files, file_in
 
 _SCORES_FILES = ("scores.parquet", "answers.parquet")
 """Files of a run with what the model answered; a run has one of them."""
-_RECORDS = ("run.json", "descriptions.json", "attributes.json")
-"""Files of which a folder of a run has one."""
+_RECORD = "run.json"
+"""The record of a run that a submission can have. Runs of descriptions and of attributes have
+others, and no scores that a board could compute."""
 _DEEPEST = 4
 """Folders between a given folder and its runs: TRACK/WORLD/TURN, and one more."""
 _LONGEST_NAME = 100
@@ -79,11 +80,7 @@ def open_sources(folders: Sequence[Path], model: str | None = None) -> list[Subm
 
 def _name_in(folder: Path) -> str:
     """The name of the model in the record of a run."""
-    for name in _RECORDS:
-        path = file_in(folder, name)
-        if path.exists():
-            return str(read_json(path)["model"])
-    return ""
+    return str(read_json(file_in(folder, _RECORD))["model"])
 
 
 def write_submission(
@@ -146,7 +143,8 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
         folders: Folders of runs, or folders that hold such folders, as `score suite` writes them.
 
     Returns:
-        The folders of the runs, sorted within each given folder.
+        The folders of the runs, sorted within each given folder. Runs of descriptions and of
+        attributes are left out.
 
     Raises:
         UserError: There is no run in a folder.
@@ -176,7 +174,7 @@ def today() -> str:
 
 
 def _is_run(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in _RECORDS)
+    return (folder / _RECORD).is_file()
 
 
 def _open_source(folder: Path) -> SubmittedSource:
@@ -319,7 +317,7 @@ def _revision_of(spec: str, info: Mapping[str, Any]) -> str:
     return "unknown"
 
 
-def _versions_of(sources: Sequence[SubmittedSource]) -> dict[str, Any]:
+def _versions_of(sources: Sequence[SubmittedSource]) -> dict[str, str]:
     """Versions of Python and of packages; where runs differ, all of them."""
     versions: dict[str, dict[str, None]] = {}
     for source in sources:

@@ -52,7 +52,8 @@ class SuiteModel(Declared):
     ask: OptionTable = Field(default_factory=dict)
     """Further options of `score ask`."""
     tracks: tuple[str, ...] = ()
-    """The tracks to ask; () for all that the model can answer."""
+    """The tracks to ask; () for all that the model can answer. A track with a train split is asked
+    of a model without `method` only if it is named here."""
     about: str = ""
     """What it is, for people who read the file: its size, its training data, its source."""
 

@@ -137,7 +137,9 @@ def _reason_to_leave_out(model: SuiteModel, track: str, *, is_trained: bool) -> 
     if model.tracks and track not in model.tracks:
         return "its tracks do not name it"
     is_made_for_turns = bool(model.method) or model.is_of_turns
-    if is_trained and not (is_made_for_turns or model.needs_no_training):
+    # A model that was trained elsewhere, which results mark, is asked if its file names the track.
+    is_named = track in model.tracks
+    if is_trained and not (is_made_for_turns or model.needs_no_training or is_named):
         return _NOT_TRAINED
     # What a pretrained model knows before its training here can still be asked.
     if not is_trained and (model.is_of_turns or not model.spec):
@@ -243,7 +245,7 @@ def _can_answer(model: SuiteModel, run: SuiteRun) -> bool:
 
 def _training(dataset: Path, model: SuiteModel, seed: int, options: Mapping[str, Any]) -> Stage:
     """The stage that trains a model on each turn of a rotation."""
-    spec = {"model": model.spec} if model.spec else {}
+    spec = {"model": model.spec.replace(WORLD, dataset.name)} if model.spec else {}
     own = {"turns": True, "seed": seed, "device": options["device"]}
     return new_stage(f"score train {model.method}", dataset, **{**spec, **own, **model.train})
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse, special
 from scipy.special import expit, logit
 
 from generator.base.clusters import Clusters
@@ -50,6 +50,8 @@ _MOST_ROUNDS = 500
 SETTLED = 1e-7
 """A fit ends when no component changes by more than this share of itself: no printed digit then
 changes any more."""
+_MOST_ENTRIES_DENSE = 40_000
+"""Up to so many entries (cells times levels) of every design, dense products are faster."""
 _MOST_LEVELS_EXACT = 500
 """Up to so many levels of a factor, the variance of its sum of squares is computed exactly. With
 more levels the products of matrices would take seconds, and chi-square is close."""
@@ -180,7 +182,7 @@ class MeanEstimate:
         """
         if not self.known:
             return np.nan, np.nan
-        reach = float(stats.t.ppf((1 + level) / 2, self.freedom) * np.sqrt(self.variance))
+        reach = float(special.stdtrit(self.freedom, (1 + level) / 2) * np.sqrt(self.variance))
         if np.isnan(self.centre):
             return self.value - reach, self.value + reach
         in_logits = reach / (self.centre * (1 - self.centre))
@@ -207,7 +209,7 @@ class MeanEstimate:
         else:
             null = float(np.clip(null, 1e-9, 1 - 1e-9))
             distance = (logit(self.centre) - logit(null)) * self.centre * (1 - self.centre)
-        return float(2 * stats.t.sf(abs(distance) / np.sqrt(self.variance), self.freedom))
+        return float(2 * special.stdtr(self.freedom, -abs(distance) / np.sqrt(self.variance)))
 
 
 @dataclass(frozen=True)
@@ -447,7 +449,11 @@ class CrossedMeans:
         """What the design says about the sums of squares of all factors."""
         count = len(self._factors)
         weights = self._cell_weights[:, None]
-        weighted_designs = [factor.design.multiply(weights).tocsr() for factor in self._factors]
+        designs = [factor.design for factor in self._factors]
+        if max(design.shape[0] * design.shape[1] for design in designs) <= _MOST_ENTRIES_DENSE:
+            # A sparse product of few entries takes longer to prepare than to compute.
+            designs = [design.toarray() for design in designs]
+        weighted_designs = [_rows_times(design, self._cell_weights) for design in designs]
         expected = np.zeros((count, count))
         products: list[np.ndarray | None] = []
         freedom = np.zeros(count)
@@ -456,24 +462,25 @@ class CrossedMeans:
             # nuisance N, and R = D'W N (N'W N)^-1. Unit variance of factor j has C_j = A_j A_j'
             # with A_j = M D_j = D'W D_j - R (N'W D_j).
             levels = factor.design.shape[1]
-            removed = (factor.levels_by_cell @ (weights * factor.nuisance)) @ self._inverses[i]
+            levels_by_cell = designs[i].T
+            removed = (levels_by_cell @ (weights * factor.nuisance)) @ self._inverses[i]
             exact = levels <= _MOST_LEVELS_EXACT
             matrices = np.zeros((count, levels, levels)) if exact else None
             for j, weighted in enumerate(weighted_designs):
-                shared = (factor.levels_by_cell @ weighted).tocsr()
+                shared = levels_by_cell @ weighted
                 of_nuisance = weighted.T @ factor.nuisance
                 if matrices is not None:
                     cross = shared @ (of_nuisance @ removed.T)
                     fitted = removed @ (of_nuisance.T @ of_nuisance) @ removed.T
-                    matrices[j] = (shared @ shared.T).toarray() - cross - cross.T + fitted
+                    matrices[j] = _as_dense(shared @ shared.T) - cross - cross.T + fitted
                     expected[i, j] = np.trace(matrices[j])
                 else:
                     # The same trace without the matrix itself.
                     cross_trace = np.sum(removed * (shared @ of_nuisance))
                     fitted_trace = np.sum((removed.T @ removed) * (of_nuisance.T @ of_nuisance))
-                    expected[i, j] = np.square(shared.data).sum() - 2 * cross_trace + fitted_trace
+                    expected[i, j] = _sum_of_squares(shared) - 2 * cross_trace + fitted_trace
             freedom[i] = max(0, levels - np.linalg.matrix_rank(factor.nuisance))
-            own_squares = np.square((factor.levels_by_cell @ weighted_designs[i]).data).sum()
+            own_squares = _sum_of_squares(levels_by_cell @ weighted_designs[i])
             if expected[i, i] <= _ROUNDING * own_squares:
                 # Names take up all that this factor could say: few scenes of many names.
                 expected[i] = 0
@@ -612,6 +619,25 @@ def _flattening() -> float:
     of_scene = sum(spread**2 for spread in OF_SHARES.spreads.values())
     of_scene += OF_SHARES.spreads[NAMES] ** 2  # once for values, once for objects
     return 1 / (1 + _SHRINK * of_scene)
+
+
+def _rows_times(
+    matrix: sparse.csr_array | np.ndarray, weights: np.ndarray
+) -> sparse.csr_array | np.ndarray:
+    """A matrix (n, k) with its rows multiplied by weights (n,)."""
+    if isinstance(matrix, np.ndarray):
+        return weights[:, None] * matrix
+    return matrix.multiply(weights[:, None]).tocsr()
+
+
+def _as_dense(matrix: sparse.csr_array | np.ndarray) -> np.ndarray:
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+
+
+def _sum_of_squares(matrix: sparse.csr_array | np.ndarray) -> float:
+    """The sum of the squared entries of a matrix."""
+    entries = matrix if isinstance(matrix, np.ndarray) else matrix.tocsr().data
+    return float(np.square(entries).sum())
 
 
 def _precision_of_squares(moments: _Moments, components: np.ndarray) -> np.ndarray:

@@ -195,10 +195,13 @@ def _remake_world(source: World, target: Path, progress: Progress) -> str | None
         return reason
     request = json.loads(json.dumps(source.manifest["request"]))
     prepared = _prepare_recorded(request, source.scenes.num_rows)
-    plan = write_plan(target, prepared.request, prepared.planned)
+    # In a folder of its own: a world rendered again at another size keeps a plan of the first size,
+    # which a new world would refuse.
+    plan = write_plan(target.with_name("plan"), prepared.request, prepared.planned)
     scenes = ShardScenes(plan, request.get("shard"))
     size = {name: request[name] for name in ("width", "height")}
     with WorldWriter(target, {**request, **prepared.request, **size}) as writer:
+        writer.keep_plan(plan.root / "world")
         records = _render_records(source, scenes, prepared.vocabulary)
         for record in progress.follow(records, "scenes again", len(scenes)):
             if "tar_bytes" in request:  # the writer packs them; else their digests are enough

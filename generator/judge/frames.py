@@ -15,7 +15,7 @@ from generator.judge.decide import decide
 from generator.judge.lexicon import FRAMES
 from generator.judge.views import turn_between
 
-_TRUTHS_OF_KIND = {"viewer": (True, False), "object": (False, True), "neither": (False, False)}
+_TRUTHS_OF_KIND = {"viewer": (True, False), "object": (False, True)}
 """By kind of a bare caption, whether it is true for the viewer, and for the object."""
 
 
@@ -72,8 +72,8 @@ def _faults_of_bare_item(benchmark: Benchmark, rows: Sequence[int]) -> Iterator[
     named_kinds = [str(benchmark.listed(row, "kind")) for row in rows]
     if len({int(candidates.scene[row]) for row in rows}) != 1:
         yield "expected one image"
-    if len({*named_kinds}) < len(rows) or not {"viewer", "object"} <= {*named_kinds}:
-        yield "expected one caption for each frame, and at most one for neither"
+    if sorted(named_kinds) != sorted(_TRUTHS_OF_KIND):
+        yield "expected one caption for each frame"
     for row, kind in zip(rows, named_kinds, strict=True):
         text = benchmark.text(int(candidates.text[row]))
         truths = []

@@ -30,9 +30,6 @@ VIEWER, OBJECT, ASSUMED = "viewer", "object", "assumed"
 """The kinds of items: captions in the viewer's frame, in the object's frame, and without one."""
 BOTH_IMAGES = (VIEWER, OBJECT)
 """The kinds that ask about two images; `ASSUMED` asks about one."""
-NEITHER = "neither"
-"""The kind of a bare caption that is false in both frames. The other bare captions have the kind
-VIEWER or OBJECT, by the only frame in which they are true."""
 _TEMPLATES = ("that-is", "photo", "clauses")
 _TOWARD, _ASIDE, _AWAY = "toward", "aside", "away"
 """Where an object looks, by the angle between its front and the direction to the camera: below 45
@@ -55,15 +52,6 @@ class _Relation(NamedTuple):
     def frames_agree(self) -> bool:
         """Whether the bare direction is the same in both frames."""
         return self.viewer == self.own
-
-
-class _BareRelation(NamedTuple):
-    """A relation of two objects in which the frames disagree."""
-
-    relation: _Relation
-    """The relation."""
-    neither: str | None
-    """A direction of the other axis that is false in both frames; None if there is none."""
 
 
 class Frames(Protocol):
@@ -154,19 +142,17 @@ class Frames(Protocol):
                 relations.setdefault((scene.split, relation.own), []).append(relation)
         return self._pick_least_used(relations, draft)
 
-    def _draw_disagreement(self, draft: Draft) -> _BareRelation | None:
+    def _draw_disagreement(self, draft: Draft) -> _Relation | None:
         """Draw a relation whose two frames disagree.
 
-        Within a split, and among captions of the same directions, each is equally often the one of
-        the viewer.
+        Within a split, each direction is equally often the one of the viewer, so that no caption is
+        more often the viewer's than the object's.
         """
-        options: dict[tuple[str, str, str | None], list[_BareRelation]] = {}
+        relations: dict[tuple[str, str], list[_Relation]] = {}
         for relation in self._relations(draft):
             if not relation.frames_agree:
-                neither = self._find_false_direction(draft, relation)
-                key = (draft.scene.split, relation.viewer, neither)
-                options.setdefault(key, []).append(_BareRelation(relation, neither))
-        return self._pick_least_used(options, draft)
+                relations.setdefault((draft.scene.split, relation.viewer), []).append(relation)
+        return self._pick_least_used(relations, draft)
 
     def _pick_least_used(
         self, options: Mapping[_Key, Sequence[_Option]], draft: Draft
@@ -187,17 +173,6 @@ class Frames(Protocol):
                 if viewer is not None and own is not None:
                     yield _Relation(subject, ground, viewer, own)
 
-    def _find_false_direction(self, draft: Draft, relation: _Relation) -> str | None:
-        """A direction of the other axis that is false in both frames; None if they differ there, or
-        do not decide it."""
-        for axis in self._axes:
-            if relation.viewer in axis:
-                continue
-            viewer, own = _directions(draft.scene.facts, axis, relation.subject, relation.ground)
-            if viewer is not None and viewer == own:
-                return draft.vocabulary.relations[viewer].opposite
-        return None
-
     def _write_over_turn(self, draft: Draft, relation: _Relation) -> Iterator[Item]:
         """Write the items of both kinds about one relation."""
         for kind in self._two_image_kinds:
@@ -207,31 +182,26 @@ class Frames(Protocol):
             if item is not None:
                 yield item
 
-    def _write_bare_item(self, draft: Draft, bare: _BareRelation) -> Iterator[Item]:
-        """Write the item of one image: a bare caption for each frame, and one for neither."""
-        relation = bare.relation
-        directions = [(VIEWER, relation.viewer), (OBJECT, relation.own)]
-        if bare.neither is not None:
-            directions.append((NEITHER, bare.neither))
-        forms = {}
-        for frame, direction in directions:
-            # The form of a bare caption is the viewer's, since it has to have one.
-            forms[frame] = draft.name_related_pair(relation.subject, direction, relation.ground)
-        template = self._draw_template(draft, list(forms.values()))
-        if template is None:
+    def _write_bare_item(self, draft: Draft, relation: _Relation) -> Iterator[Item]:
+        """Write the item of one image: a bare caption for each frame."""
+        # The form of a bare caption is the viewer's, since it has to have one.
+        form, other_form = (
+            draft.name_related_pair(relation.subject, direction, relation.ground)
+            for direction in (relation.viewer, relation.own)
+        )
+        template = self._draw_template(draft, [form, other_form])
+        if template is None or not draft.accepts(other_form, form):
             return
-        texts = {}
-        for frame, direction in directions:
-            wording = (((0, "relation"), self._bare_phrases[direction]),)
-            texts[frame] = Text(forms[frame], template, wording)
-        candidates = [Candidate(texts[VIEWER], "c", True, VIEWER)]
-        for frame, direction in directions[1:]:
-            if not draft.accepts(forms[frame], forms[VIEWER]):
-                return
-            changed = (f"0-1:relation:{relation.viewer}>{direction}",)
-            candidates.append(Candidate(texts[frame], "n", False, frame, changed, texts[VIEWER]))
-        skill = _looks(draft.scene, relation.ground)
-        yield Item(draft.protocol, ASSUMED, skill, tuple(candidates))
+        text, other_text = (
+            Text(words_form, template, (((0, "relation"), self._bare_phrases[direction]),))
+            for words_form, direction in ((form, relation.viewer), (other_form, relation.own))
+        )
+        changed = draft.foils.flip_relation(form, 0).changed
+        candidates = (
+            Candidate(text, "c", True, VIEWER),
+            Candidate(other_text, "n", False, OBJECT, changed, text),
+        )
+        yield Item(draft.protocol, ASSUMED, _looks(draft.scene, relation.ground), candidates)
 
     def _make_item_of_two_images(
         self, kind: str, draft: Draft, form: Form, ground: int

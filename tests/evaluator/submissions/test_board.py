@@ -1,16 +1,19 @@
 """`score leaderboard` of submissions: forms, ranks, pages, and the folder of a board."""
 
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import tomli_w
 
-from evaluator.submissions.form_spread import spread_over_forms
+from evaluator.submissions.form_spread import FormValue, spread_over_forms
 from generator.base.files import read_json, write_json
 from tests.conftest import refuse
 from tests.evaluator.conftest import score_command, succeed
 from tests.evaluator.submissions.conftest import run_folders, score_on, sign
+from tests.paths import CHECKOUT
 
 
 @pytest.fixture(scope="module")
@@ -99,14 +102,29 @@ def test_forms_are_ranked_apart_and_pooled_on_request(
 
 def test_the_spread_of_forms_is_in_the_interval() -> None:
     """By hand: residuals ±5 and ±7 points give s² = (2·25 + 2·49) / 2 = 74 square points."""
-    spread = spread_over_forms(
-        {"a": {"f": 0.5, "g": 0.6}, "b": {"f": 0.7, "g": 0.56}, "c": {"g": 0.4}}
-    )
+    values = {"a": {"f": 0.5, "g": 0.6}, "b": {"f": 0.7, "g": 0.56}, "c": {"g": 0.4}}
+    spread = spread_over_forms(with_reach(values, 0.01))
     assert spread.freedom == 2
     assert spread.sd == pytest.approx(0.74**0.5 / 10)
     reach = 4.302653 * 0.74**0.5 / 10
     assert spread.means["a"].high == pytest.approx(0.55 + reach / 2**0.5)
     assert spread.means["c"].low == pytest.approx(0.4 - reach)
+
+
+def test_forms_that_agree_by_chance_do_not_narrow_the_interval() -> None:
+    """Two forms of ±10 points each have ±7.1 points together, however close their values are."""
+    spread = spread_over_forms(with_reach({"a": {"f": 0.5, "g": 0.501}}, 0.1))
+    assert spread.means["a"].high == pytest.approx(0.5005 + 0.1 / 2**0.5)
+
+
+def with_reach(
+    values: dict[str, dict[str, float]], reach: float
+) -> dict[str, dict[str, FormValue]]:
+    """Values with equal intervals."""
+    return {
+        model: {form: FormValue(value, reach) for form, value in of_model.items()}
+        for model, of_model in values.items()
+    }
 
 
 def test_plain_runs_stand_beside_submissions(
@@ -172,3 +190,52 @@ def test_answers_in_words_are_complete_and_asked_again(
     sentence = "and none to 4 of them"
     out = ("--dataset", standard, "--out", tmp_path / "site")
     refuse(sentence, "score leaderboard", tmp_path / "talker", *out)
+
+
+def test_make_leaderboard_builds_the_site_of_a_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the Makefile runs, over a tiny folder in place of results/jackalope-1."""
+    arguments = ["make", "-n", "-o", ".venv/run", "leaderboard", f"BOARD={folder}"]
+    printed = subprocess.run(
+        arguments, capture_output=True, text=True, check=True, cwd=CHECKOUT
+    ).stdout
+    (line,) = [line for line in printed.splitlines() if "score leaderboard" in line]
+    command, *words = line.split()
+    assert command == ".venv/bin/score"
+    monkeypatch.chdir(tmp_path)
+    succeed(*words)
+    assert (tmp_path / "site/leaderboard/index.html").is_file()
+
+
+def test_a_suite_says_which_questions_count(
+    folder: Path, submitted: dict[str, Path], tmp_path: Path
+) -> None:
+    """With a declaration beside suite.json, a protocol beyond it does not count, and one that a
+    model lacks takes its rank, whatever the others answer."""
+    world = {
+        "about": "Two objects.",
+        "family": "clevr",
+        "holdout": ["3x3"],
+        "scenes": "10",
+        "resolution": "64x64",
+        "texts": [{"name": "color-shape-3x3-b0", "protocols": ["binary"]}],
+        "runs": [{"benchmark": "color-shape-3x3-b0", "protocols": ["binary", "pairs"]}],
+    }
+    declaration = {
+        "name": "toy",
+        "version": 1,
+        "about": "A toy.",
+        "tracks": {"zero-shot": {"about": "All.", "worlds": {"one": world, "two": world}}},
+    }
+    (folder / "questions/suite.toml").write_text(tomli_w.dumps(declaration))
+    succeed("leaderboard", folder, "--out", tmp_path / "site")
+    (table,) = read_json(tmp_path / "site" / "leaderboard.json")["tables"]
+    reason = "It does not answer pairs color-shape-3x3-b0 of one and 1 more."
+    assert [row["why_unranked"] for row in table["rows"]] == [reason, reason]
+    world["runs"] = [{"benchmark": "color-shape-3x3-b0", "protocols": ["binary"]}]
+    (folder / "questions/suite.toml").write_text(tomli_w.dumps(declaration))
+    succeed("leaderboard", folder, "--out", tmp_path / "site")
+    (table,) = read_json(tmp_path / "site" / "leaderboard.json")["tables"]
+    assert [row["rank"] for row in table["rows"]] == [1, 2]
+    assert {world["questions"] for row in table["rows"] for world in row["worlds"].values()} == {1}

@@ -85,3 +85,14 @@ def test_a_wrong_file_of_models_is_one_sentence(text: str, sentence: str, tmp_pa
 def test_what_runs_code_needs_a_word(tmp_path: Path) -> None:
     (tmp_path / "zoo.toml").write_text('[models.a]\nspec = "python:mine.py:make"')
     assert read_suite_models(tmp_path / "zoo.toml", allow_code=True)["a"].spec
+
+
+def test_the_zoo_can_be_read_and_its_tags_exist() -> None:
+    open_clip = pytest.importorskip("open_clip")
+    models = read_suite_models(Path(__file__).parents[3] / "results" / "zoo.toml")
+    assert len(models) >= 30
+    check_distinct_folders(list(models))
+    tags = {f"open_clip:{name}@{tag}" for name, tag in open_clip.list_pretrained()}
+    of_open_clip = {m.spec for m in models.values() if m.spec.startswith("open_clip:")}
+    assert of_open_clip <= tags
+    assert all(model.about for model in models.values())

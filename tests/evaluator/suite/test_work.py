@@ -88,6 +88,22 @@ def test_chosen_tracks(suite_folder: Path, declared: Suite) -> None:
         runs_of(suite_folder, declared, oracle=SuiteModel(spec="oracle", tracks=("bnd",)))
 
 
+def test_a_model_that_was_trained_elsewhere_is_asked_of_turns_if_it_names_the_track(
+    suite_folder: Path, declared: Suite
+) -> None:
+    model = SuiteModel(spec="jackalope:{world}", tracks=("bind",))
+    (run,) = runs_of(suite_folder, declared, standin=model)
+    assert run.stage.options["model"] == "jackalope:color-shape"
+    assert run.turns == ("turn0", "turn1")
+
+
+def test_the_world_of_a_training_is_named_in_its_model(suite_folder: Path, declared: Suite) -> None:
+    model = SuiteModel(spec="jackalope:{world}", method="labclip", tracks=("bind",))
+    training = plan_work(suite_folder, declared, {"labclip": model}).stages[0]
+    assert training.command == "score train labclip"
+    assert training.options["model"] == "jackalope:color-shape"
+
+
 def test_what_does_not_change_has_the_same_stages(suite_folder: Path, declared: Suite) -> None:
     model = SuiteModel(method="scratch", train={"epochs": 1})
     first = plan_work(suite_folder, declared, {"dual": model}).stages
