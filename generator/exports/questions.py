@@ -109,13 +109,16 @@ class QuestionSet:
     """Splits of the items; empty for all."""
     orders: int | None = None
     """Number of cyclic orders in which a choice is asked; None for all."""
+    title: str | None = None
+    """What the dataset is called in the name of the task; None for the name of its folder."""
 
     @property
     def name(self) -> str:
         """The name of the task, in lower-case letters, digits and underscores: dataset, benchmark,
         form, protocols, splits and orders, so that exports of different questions have different
         names."""
-        parts = ["jackalope", self.dataset.root.resolve().name, self.benchmark.name, self.form]
+        title = self.title or self.dataset.root.resolve().name
+        parts = ["jackalope", title, self.benchmark.name, self.form]
         parts += [*self.protocols, *self.splits]
         if self.orders is not None and self.form != YES_NO:
             parts.append(f"{self.orders} orders")
