@@ -197,8 +197,7 @@ def test_every_world_of_the_shipped_suite_has_published_digests() -> None:
         assert list(PUBLISHED.parts[part]) == keys
     for key, world in PUBLISHED.parts["tiny"].items():
         assert world.images, key
-        # Texts of frames follow.
-        assert world.texts or key == "frames/animals"
+        assert world.texts, key
 
 
 @pytest.mark.parametrize(
