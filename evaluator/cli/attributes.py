@@ -129,6 +129,36 @@ def print_integration(rows: Sequence[Mapping[str, Any]], title: str) -> None:
     )
 
 
+def report_attributes(runs: Sequence[str], out: Path | None, *, full: bool, as_json: bool) -> None:
+    """Write the page of runs of attributes without descriptions, and print their results.
+
+    Args:
+        runs: Each as [NAME=]FOLDER.
+        out: The file of the page; None for report.html beside the first run.
+        full: Whether to print every measure.
+        as_json: Whether to print JSON.
+
+    Raises:
+        UserError: One is another kind of run, or the runs are of different worlds.
+    """
+    from evaluator.report.descriptions.facts_page import write_facts_page
+
+    others = [run for run in runs if not is_attributes(run)]
+    if others:
+        raise UserError(
+            f"{others[0]} is not a run of attributes; give such runs alone, or beside runs of "
+            f"descriptions of the same images."
+        )
+    attributes = [read_attributes(run) for run in runs]
+    path = out or attributes[0].folder.resolve().parent / "report.html"
+    write_facts_page(attributes, path)
+    results = [{**run.record, "model": run.name} for run in attributes]
+    if not as_json:
+        for record in results:
+            print_attributes(record, full)
+    result({"report": str(path), "results": results}, as_json, str(path))
+
+
 def compare_forms(runs: Sequence[str], *, out: Path | None, as_json: bool) -> None:
     """Compare a run of descriptions with a run of attributes, and print the integration gap.
 

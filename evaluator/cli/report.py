@@ -77,8 +77,10 @@ def report(
     run; runs with the same name are pooled. RUN can also be a folder of `score familiarity`, `score
     probe` or
     `score embeddings` or the JSON of `score compare`: the page shows its figures. Runs of
-    `score ask --form describe` have a page of their own (docs/descriptions.md).
+    `score ask --form describe` and `--form attributes` have a page of their own
+    (docs/descriptions.md).
     """
+    from evaluator.runs.answered_attributes import is_attributes
     from evaluator.runs.described import is_described
 
     if any(map(is_described, runs)):
@@ -89,6 +91,13 @@ def report(
         report_descriptions(
             runs, out, drawn=figures_folder, moved=moved, inline=inline, full=full, as_json=as_json
         )
+        return
+    if any(map(is_attributes, runs)):
+        if hub or hub_dataset:
+            raise UserError("--hub is not for runs of attributes; leave it out.")
+        from evaluator.cli.attributes import report_attributes
+
+        report_attributes(runs, out, full=full, as_json=as_json)
         return
     _report_runs(
         runs,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evaluator.suite.results import SuiteResult
     from evaluator.suite.work import Work
     from generator.suite.definition import Suite
+    from generator.suite.record import SuiteRecord
 
 _STAGES = "stages"
 """Folder of trainings and runs, below --out."""
@@ -129,6 +130,7 @@ def suite(
     root = find_suite(suite, part)
     record = read_record(root)
     chosen = made_suite(root).in_part(record["part"], tracks)
+    _say_unfinished(root, record)
     asked_models = _read_models(models, models_file, method, allow_code)
     folder = out or Path(f"results-{root.resolve().name}")
     check_own_files(folder)
@@ -201,6 +203,18 @@ def find_suite(name: str, part: str | None) -> Path:
             f"There are several folders of {name}: {', '.join(map(str, matching))}; name one."
         )
     return matching[0]
+
+
+def _say_unfinished(root: Path, record: "SuiteRecord") -> None:
+    """Say which worlds of the suite are not there."""
+    from generator.suite.definition import read_suite
+    from generator.suite.record import DECLARATION, world_key
+
+    declared = read_suite(root / DECLARATION).in_part(record["part"])
+    keys = [world_key(track, world) for track, world, _ in declared.worlds()]
+    missing = [key for key in keys if key not in record["worlds"]]
+    if missing:
+        say(f"Not made, and left out: {', '.join(missing)}. `gen suite` makes them.")
 
 
 def _read_models(

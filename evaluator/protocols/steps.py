@@ -48,6 +48,12 @@ class Steps(Protocol):
 def read_step(kind: str) -> tuple[str, float]:
     """Read the factor and the magnitude of a kind of items.
 
+    Args:
+        kind: The kind.
+
+    Returns:
+        The factor and the magnitude.
+
     Example:
         >>> read_step("caption-length 4")
         ('caption-length', 4.0)
@@ -59,6 +65,12 @@ def read_step(kind: str) -> tuple[str, float]:
 def difficulty(kind: str | None) -> tuple[str, float]:
     """Return a key that sorts the kinds of a factor from easy to hard.
 
+    Args:
+        kind: The kind of items.
+
+    Returns:
+        The factor, and the place on its scale.
+
     Example:
         >>> sorted(["contrast 0.5", "contrast 1", "contrast 0.25"], key=difficulty)
         ['contrast 1', 'contrast 0.5', 'contrast 0.25']
@@ -68,14 +80,30 @@ def difficulty(kind: str | None) -> tuple[str, float]:
 
 
 def place_of(factor: str, magnitude: float) -> float:
-    """Return the place of a magnitude on the scale of its factor, which increases with difficulty:
-    the number of halvings, or the magnitude itself."""
-    return -float(np.log2(magnitude)) if factor in _HALVED else magnitude
+    """Return the place of a magnitude on the scale of its factor, which increases with difficulty.
+
+    Args:
+        factor: What the ladder grades.
+        magnitude: Of the factor; above 0 for factors that are halved.
+
+    Returns:
+        The number of halvings, or the magnitude itself.
+    """
+    if factor in _HALVED:
+        return -float(np.log2(magnitude))
+    return magnitude
 
 
 def magnitude_at(factor: str, place: float) -> float:
-    """Invert `place_of`."""
-    return float(0.5**place) if factor in _HALVED else place
+    """Return the magnitude at a place on the scale of its factor, the inverse of `place_of`.
+
+    Args:
+        factor: What the ladder grades.
+        place: The place.
+    """
+    if factor in _HALVED:
+        return float(0.5**place)
+    return place
 
 
 def half_point_rows(items: Items, accuracy: Outcome, twins: Mapping[str, str]) -> list[Row]:

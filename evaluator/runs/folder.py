@@ -77,8 +77,9 @@ def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
         )
     if (folder / ATTRIBUTES_FILE).exists():
         raise UserError(
-            f"{folder} has answers about attributes; `score compare` and `score report` take it "
-            f"beside a run of descriptions of the same images."
+            f"{folder} has answers about attributes, which this command does not read beside "
+            f"other runs; `score report` reads them alone, `score compare` beside a run of "
+            f"descriptions of the same images."
         )
     if not (folder / "run.json").exists():
         raise UserError(

@@ -80,16 +80,25 @@ def crossings(right: np.ndarray, total: np.ndarray, places: np.ndarray, half: fl
         never fall below it.
     """
     curves = non_increasing(right, total)
-    below = curves < half
-    last = curves.shape[1] - 1
-    after = np.where(below.any(axis=1), below.argmax(axis=1), last)
+    n_curves, n_steps = curves.shape
+    is_below = curves < half
+    crosses = is_below.any(axis=1)
+
+    # The last step at or above half, and the first step below it.
+    after = np.where(crosses, is_below.argmax(axis=1), n_steps - 1)
     before = np.maximum(after - 1, 0)
-    rows = np.arange(len(curves))
-    drop = curves[rows, before] - curves[rows, after]
-    share = np.divide(curves[rows, before] - half, drop, out=np.zeros(len(curves)), where=drop > 0)
+    rows = np.arange(n_curves)
+    value_before = curves[rows, before]
+    value_after = curves[rows, after]
+
+    # A straight line between the two.
+    drop = value_before - value_after
+    share = np.divide(value_before - half, drop, out=np.zeros(n_curves), where=drop > 0)
     places_at_half = places[before] + share * (places[after] - places[before])
-    places_at_half = np.where(below[:, 0], -np.inf, places_at_half)
-    return np.where(below.any(axis=1), places_at_half, np.inf)
+
+    begins_below = is_below[:, 0]
+    places_at_half = np.where(begins_below, -np.inf, places_at_half)
+    return np.where(crosses, places_at_half, np.inf)
 
 
 def non_increasing(right: np.ndarray, total: np.ndarray) -> np.ndarray:

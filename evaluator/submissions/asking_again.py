@@ -124,13 +124,13 @@ def _score_again(
         cache_folder=folder / CACHE,
         settings=replace(settings, progress=progress),
     )
-    again_record = {**record, "sampled_pools": needs.sampled, "raw_retrieval": []}
-    again = Run(folder, again_record, world, part)
+    repeated_record = {**record, "sampled_pools": needs.sampled, "raw_retrieval": []}
+    repeated_run = Run(folder, repeated_record, world, part)
     equal = dict.fromkeys(items, True)
     rules = choose_rules(run)
     for channel in dict.fromkeys((rules.channel, rules.image_channel)):
         of_channel = replace(rules, channel=channel)
-        rescored = _pair_scores(read_scores(again, of_channel), part)
+        rescored = _pair_scores(read_scores(repeated_run, of_channel), part)
         submitted = _pair_scores(read_scores(run, of_channel), part)
         for pair in _differing_pairs(rescored, submitted, tolerance):
             for item in _items_of_pairs(part)[pair]:
@@ -223,19 +223,23 @@ def _answer_again(
     progress: Progress,
 ) -> AskedAgain:
     """Ask the questions of some items again."""
-    world, asked = _world_of(run), run.record["words"]
+    world, words_record = _world_of(run), run.record["words"]
     part = only_items(run.benchmark, items)
-    prompt = prompt_of(asked["prompt"])
+    prompt = prompt_of(words_record["prompt"])
     rows = Candidates(part)
     questions = make_questions(
-        part, rows, protocols=run.record["protocols"], form=asked["form"], orders=asked["orders"]
+        part,
+        rows,
+        protocols=run.record["protocols"],
+        form=words_record["form"],
+        orders=words_record["orders"],
     )
     request = AskRequest(
         dataset=Dataset(BenchmarkSource(world.folder.parent), world, part),
         model=spec,
-        samples=asked["samples"],
-        temperature=asked["temperature"] or 0.0,
-        max_tokens=asked["max_tokens"] or AskRequest.max_tokens,
+        samples=words_record["samples"],
+        temperature=words_record["temperature"] or 0.0,
+        max_tokens=words_record["max_tokens"] or AskRequest.max_tokens,
         device=device,
     )
     prepared = prepare_run(request, folder, question="asked again")
@@ -243,7 +247,7 @@ def _answer_again(
     chats, samples = [], []
     for question in questions:
         text, scenes = prompt.ask(question, rows)
-        for number in range(asked["samples"]):
+        for number in range(words_record["samples"]):
             key = [scenes, text, number]
             load = partial(load_images, world, scenes)
             chats.append(Chat(name_of_question(key), load, text, number))
@@ -262,8 +266,8 @@ def _answer_again(
         submitted[_key_of_answer(answered)] = answered.reading.label
     equal = dict.fromkeys(items, True)
     for (question, number), answer in zip(samples, answers, strict=True):
-        again = read_answer(question, answer, sample=number, rows=rows, prompt=prompt)
-        if submitted.get(_key_of_answer(again)) != again.reading.label:
+        repeated = read_answer(question, answer, sample=number, rows=rows, prompt=prompt)
+        if submitted.get(_key_of_answer(repeated)) != repeated.reading.label:
             equal[question.item] = False
     return AskedAgain(model.info, equal)
 

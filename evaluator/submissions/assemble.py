@@ -128,25 +128,7 @@ def assemble(sources: BoardSources, tables: Path) -> Board:
     for folder in sources.challenges:
         challenges += read_challenges(folder)
 
-    refused: dict[str, str] = {}
-    checked: list[tuple[Submission, list[CheckedRun]]] = []
-    opened: dict[str, str] = {}
-    for folder in _receipted_first(sources.submissions, receipts, refused):
-        try:
-            submission = read_submission(folder)
-            check_receipt(submission, receipts.get(submission.digest))
-            _check_opened_once(submission, opened)
-            runs = check_submission(submission, datasets, tables)
-            # The promise is checked here, so that a broken one is refused with the others.
-            _marks_of(submission, runs, receipts, challenges)
-        except UserError as error:
-            refused[str(folder)] = error.message
-            continue
-        commitment = commitment_of(submission)
-        if commitment is not None:
-            opened[commitment] = submission.name
-        checked.append((submission, runs))
-
+    checked, refused = _check_all(sources.submissions, datasets, receipts, challenges, tables)
     entrants = []
     names = _distinct_names([submission for submission, _ in checked])
     for name, (submission, runs) in zip(names, checked, strict=True):
@@ -169,6 +151,39 @@ def assemble(sources: BoardSources, tables: Path) -> Board:
         declared=declared_questions(datasets),
         unanswered=dict(unanswered(challenges, [submission for submission, _ in checked])),
     )
+
+
+def _check_all(
+    folders: Sequence[Path],
+    datasets: Sequence[PlacedDataset],
+    receipts: dict[str, Receipt],
+    challenges: Sequence[Challenge],
+    tables: Path,
+) -> tuple[list[tuple[Submission, list[CheckedRun]]], dict[str, str]]:
+    """Check submissions.
+
+    Returns: The submissions that match, with their runs; and by folder of the others, why they are
+    refused.
+    """
+    refused: dict[str, str] = {}
+    checked: list[tuple[Submission, list[CheckedRun]]] = []
+    opened: dict[str, str] = {}
+    for folder in _receipted_first(folders, receipts, refused):
+        try:
+            submission = read_submission(folder)
+            check_receipt(submission, receipts.get(submission.digest))
+            _check_opened_once(submission, opened)
+            runs = check_submission(submission, datasets, tables)
+            # The promise is checked here, so that a broken one is refused with the others.
+            _marks_of(submission, runs, receipts, challenges)
+        except UserError as error:
+            refused[str(folder)] = error.message
+            continue
+        commitment = commitment_of(submission)
+        if commitment is not None:
+            opened[commitment] = submission.name
+        checked.append((submission, runs))
+    return checked, refused
 
 
 def _submissions_in(folder: Path) -> list[Path]:

@@ -362,8 +362,8 @@ def _computed(run: Run, entry: SubmittedRun | None, place: Place, tables: Path) 
     certificate = "not verified"
     if run.world is not None:
         certificate = describe_certificate(run.benchmark, run.world)
-    said = f"{results['training']['said']}{_CLAIMED}"
-    training = {**results["training"], "said": said}
+    sentence = f"{results['training']['said']}{_CLAIMED}"
+    training = {**results["training"], "said": sentence}
     return CheckedRun(
         entry=entry,
         run=run,

@@ -7,8 +7,8 @@ import numpy as np
 from evaluator.submissions.checks import CheckedRun
 
 _SAME_ANSWERS = 0.95
-"""Correlation of right and wrong from which on answers count as copied. Trainings of one recipe
-with two seeds correlate far less, and one model in two precisions more (docs/leaderboard.md)."""
+"""Correlation of right and wrong from which on answers count as copied. It is a choice, not a
+measurement: an honest model that exceeds it gets its rank back by `score rerun`."""
 _FEWEST = 20
 """With fewer right or wrong answers the correlation says nothing."""
 

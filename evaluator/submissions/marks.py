@@ -50,11 +50,11 @@ def check_receipt(submission: Submission, receipt: Receipt | None) -> None:
     """
     if receipt is None or receipt["equal"]:
         return
-    asked = sum(run["items"] for run in receipt["runs"])
-    equal = sum(run["equal"] for run in receipt["runs"])
+    n_asked = sum(run["items"] for run in receipt["runs"])
+    n_equal = sum(run["equal"] for run in receipt["runs"])
     raise UserError(
         f"{submission.name} was asked again on {receipt['date']}, and is not confirmed: "
-        f"{equal:,} of {asked:,} items agree, or the model is another one."
+        f"{n_equal:,} of {n_asked:,} items agree, or the model is another one."
     )
 
 
@@ -97,11 +97,11 @@ def mark_form(
                 f"nobody but the sender has asked this model.",
             )
         return SELF
-    asked, equal = receipted
-    bound = most_altered(asked, asked - equal)
+    n_asked, n_equal = receipted
+    bound = most_altered(n_asked, n_asked - n_equal)
     confirmed = (
-        f"{equal:,} of {asked:,} random items asked again are equal: at most {bound:.1%} of the "
-        f"items are altered (95%)"
+        f"{n_equal:,} of {n_asked:,} random items asked again are equal: at most {bound:.1%} of "
+        f"the items are altered (95%)"
     )
     if challenge is None:
         return MarkedForm(Mark.RE_RUN, f"{confirmed}.")
@@ -179,7 +179,7 @@ def _receipted(runs: Sequence[CheckedRun], receipt: Receipt | None) -> tuple[int
     if receipt is None:
         return None
     of_folder = {run["folder"]: run for run in receipt["runs"]}
-    asked = equal = 0
+    n_asked = n_equal = 0
     for run in runs:
         entry = run.entry
         if entry is None or entry["folder"] not in of_folder:
@@ -187,6 +187,6 @@ def _receipted(runs: Sequence[CheckedRun], receipt: Receipt | None) -> tuple[int
         receipted = of_folder[entry["folder"]]
         if receipted["model"] != entry["model"] or receipted["items"] == 0:
             return None
-        asked += receipted["items"]
-        equal += receipted["equal"]
-    return asked, equal
+        n_asked += receipted["items"]
+        n_equal += receipted["equal"]
+    return n_asked, n_equal

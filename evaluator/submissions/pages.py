@@ -221,8 +221,9 @@ def board_as_text(out: Path) -> str:
     data = json.loads((out / _DATA).read_text(encoding="utf-8"))
     lines = []
     for table in data["tables"]:
-        title = " ".join(filter(None, [table["suite"], table["form"], table["track"]]))
-        lines.append(f"{title} ({table['split']}):")
+        suite = f"{table['suite']}-{table['version']} ({table['part']})" if table["suite"] else ""
+        title = " ".join(filter(None, [suite, table["form"], table["track"]]))
+        lines.append(f"{title}, {table['split']}:")
         for row in table["rows"]:
             place = DASH if row["rank"] is None else str(row["rank"])
             value = None if row["mean"] is None else row["mean"]["value"]

@@ -75,7 +75,7 @@ def run_again(
     for run, items in zip(runs, drawn_items, strict=True):
         entry = _entry_of(run)
         with tempfile.TemporaryDirectory(prefix="rerun-") as folder:
-            asked = ask_again(
+            outcome = ask_again(
                 run.run,
                 items,
                 _spec_of_run(spec, run, entry),
@@ -84,9 +84,22 @@ def run_again(
                 folder=Path(folder),
                 progress=progress,
             )
-        receipted.append(_receipted_run(run, entry, asked))
-        n_different += len(items) - sum(asked.equal.values())
+        receipted.append(_receipted_run(run, entry, outcome))
+        n_different += len(items) - sum(outcome.equal.values())
         are_same_models &= receipted[-1]["model"] == entry["model"]
+    is_equal = are_same_models and n_different <= most_different
+    return _signed(submission, receipted, seed=seed, tolerance=tolerance, is_equal=is_equal)
+
+
+def _signed(
+    submission: Submission,
+    runs: list[ReceiptedRun],
+    *,
+    seed: int,
+    tolerance: float,
+    is_equal: bool,
+) -> Receipt:
+    """The receipt of a submission, with its own digest."""
     receipt: dict[str, Any] = {
         "format": RECEIPT_FORMAT,
         "submission": submission.digest,
@@ -94,8 +107,8 @@ def run_again(
         "date": today(),
         "seed": seed,
         "tolerance": tolerance,
-        "runs": receipted,
-        "equal": are_same_models and n_different <= most_different,
+        "runs": runs,
+        "equal": is_equal,
     }
     return Receipt(**receipt, digest=digest_of(receipt))  # type: ignore[typeddict-item]
 
@@ -151,12 +164,12 @@ def read_receipts(folder: Path) -> dict[str, Receipt]:
     return receipts
 
 
-def most_altered(asked: int, different: int) -> float:
+def most_altered(n_asked: int, n_different: int) -> float:
     """Bound the share of altered items from a random draw (Clopper and Pearson, 1934).
 
     Args:
-        asked: Items that were asked again.
-        different: Items among them that differ.
+        n_asked: Items that were asked again.
+        n_different: Items among them that differ.
 
     Returns:
         The upper end of the one-sided 95% interval of the share, 0..1.
@@ -165,9 +178,9 @@ def most_altered(asked: int, different: int) -> float:
         >>> round(most_altered(60, 0), 3)
         0.049
     """
-    if different >= asked:
+    if n_different >= n_asked:
         return 1.0
-    return float(stats.beta.ppf(_CONFIDENCE, different + 1, asked - different))
+    return float(stats.beta.ppf(_CONFIDENCE, n_different + 1, n_asked - n_different))
 
 
 def describe_receipt(receipt: Receipt, submission: Submission) -> str:
@@ -180,24 +193,24 @@ def describe_receipt(receipt: Receipt, submission: Submission) -> str:
     Returns:
         A sentence.
     """
-    asked = sum(run["items"] for run in receipt["runs"])
-    equal = sum(run["equal"] for run in receipt["runs"])
+    n_asked = sum(run["items"] for run in receipt["runs"])
+    n_equal = sum(run["equal"] for run in receipt["runs"])
     stated = {entry["folder"]: entry["model"] for entry in submission.record["runs"]}
     others = [run for run in receipt["runs"] if run["model"] != stated.get(run["folder"])]
     if others:
         return (
             f"{submission.name} is not confirmed: the model that was loaded is another one than "
             f"that of {len(others):,} of {len(receipt['runs']):,} runs, such as "
-            f"{one_line(others[0]['folder'])}; {equal:,} of {asked:,} items agree."
+            f"{one_line(others[0]['folder'])}; {n_equal:,} of {n_asked:,} items agree."
         )
     if not receipt["equal"]:
         return (
-            f"{submission.name} is not confirmed: {asked - equal:,} of {asked:,} items differ when "
-            f"the model is asked again."
+            f"{submission.name} is not confirmed: {n_asked - n_equal:,} of {n_asked:,} items "
+            f"differ when the model is asked again."
         )
-    bound = most_altered(asked, asked - equal)
+    bound = most_altered(n_asked, n_asked - n_equal)
     return (
-        f"{submission.name} is confirmed: {equal:,} of {asked:,} random items are equal, so at "
+        f"{submission.name} is confirmed: {n_equal:,} of {n_asked:,} random items are equal, so at "
         f"most {bound:.1%} of all are altered (95%)."
     )
 
@@ -222,12 +235,12 @@ def _spec_of_run(spec: str, run: CheckedRun, entry: SubmittedRun) -> str:
     return spec
 
 
-def _receipted_run(run: CheckedRun, entry: SubmittedRun, asked: AskedAgain) -> ReceiptedRun:
+def _receipted_run(run: CheckedRun, entry: SubmittedRun, outcome: AskedAgain) -> ReceiptedRun:
     """What asking again showed of a run."""
     return ReceiptedRun(
         folder=entry["folder"],
-        model=model_digest(public_value(asked.info)),
-        items=len(asked.equal),
-        equal=sum(asked.equal.values()),
+        model=model_digest(public_value(outcome.info)),
+        items=len(outcome.equal),
+        equal=sum(outcome.equal.values()),
         of=len(askable_items(run)),
     )

@@ -58,7 +58,7 @@ def find_benchmark(dataset: Dataset, digest: str | None) -> Benchmark | None:
 
 
 def check_training(
-    name: str, training: SubmittedTraining, asked: Benchmark, dataset: Dataset
+    name: str, training: SubmittedTraining, evaluated: Benchmark, dataset: Dataset
 ) -> None:
     """Check that a training which is recorded as clean fits the benchmark that was asked.
 
@@ -68,7 +68,7 @@ def check_training(
     Args:
         name: The submission, for messages.
         training: What its training saw.
-        asked: The benchmark that it answers.
+        evaluated: The benchmark that it answers.
         dataset: The dataset of the benchmark.
 
     Raises:
@@ -78,14 +78,14 @@ def check_training(
     if training["status"] != CLEAN or training["saw"] != RECORDED:
         return
     trained = find_benchmark(dataset, training["benchmark"])
-    if trained is None or trained.digest == asked.digest:
+    if trained is None or trained.digest == evaluated.digest:
         return
-    shown = _held_out_names(asked) - _held_out_names(trained)
-    if shown:
+    leaked = _held_out_names(evaluated) - _held_out_names(trained)
+    if leaked:
         raise UserError(
             f"{name} says that its training on {trained.name} is clean, and {trained.name} shows "
-            f"{len(shown):,} of the combinations that {asked.name} holds out, such as "
-            f"{' '.join(min(shown))}."
+            f"{len(leaked):,} of the combinations that {evaluated.name} holds out, such as "
+            f"{' '.join(min(leaked))}."
         )
 
 

@@ -302,7 +302,10 @@ def _describe_model(sources: Sequence[SubmittedSource]) -> ModelDescription:
     for source in sources:
         record = source.run.record
         info = _public_info(record)
-        specs[public_spec(str(info.get("weights") or record["model"]))] = None
+        spec = info.get("weights")
+        if spec in (None, "", "none"):  # baselines have no weights
+            spec = record["model"]
+        specs[public_spec(str(spec))] = None
         weights[str(info.get(WEIGHTS) or "none")] = None
         revisions[_revision_of(str(record["model"]), info)] = None
     return ModelDescription(specs=list(specs), weights=list(weights), revision=", ".join(revisions))

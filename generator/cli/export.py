@@ -246,7 +246,7 @@ def pull_request(
     """
     from generator.exports.pull_request import export_pull_request, find_datasets
 
-    opened = [_open(folder) for folder in find_datasets(datasets)]
+    opened = {title: _open(folder) for title, folder in find_datasets(datasets).items()}
     counts = export_pull_request(opened, tool=tool, name=name, hub=hub, out=out, progress=Bar())
     say(f"{sum(counts.values()):,} questions of {len(counts)} benchmarks. Next: {out}/README.md")
     result({"out": str(out), "questions": counts}, as_json, str(out))

@@ -18,7 +18,7 @@ _DEFAULT_MARGIN = 0.2
 
 
 @click.command(cls=Command, examples=["forms jackalope-1 jackalope-1-fresh-7"])
-@click.argument("folders", metavar="DIR DIR...", type=DatasetFolder(), nargs=-1, required=True)
+@click.argument("folders", type=DatasetFolder(), nargs=-1, required=True)
 @click.option(
     "--margin",
     type=Number(min=0, max=5, min_open=True),
@@ -27,9 +27,9 @@ _DEFAULT_MARGIN = 0.2
 )
 @JSON
 def forms(folders: tuple[Path, ...], margin: float, as_json: bool) -> None:
-    """Compare forms of a suite: is one of them harder than the first?
+    """Compare FOLDERS, forms of a suite: is one of them harder than the first?
 
-    Each DIR is a folder of `gen suite`, or a dataset. Counts of values, objects and combinations
+    Each is a folder of `gen suite`, or a dataset. Counts of values, objects and combinations
     are compared by split. Object area, visibility, contrast, distance and shared features are
     tested for equivalence by two one-sided t tests (TOST): a factor is `equivalent` if the 90%
     interval of its difference lies within the margin, `different` if it lies beyond, and else

@@ -26,7 +26,7 @@ _FARM_PARAMETERS = _SLURM_PARAMETERS | {"device", "workers", "farm", "address", 
         "suite jackalope-1 --part tiny --fresh 7",
     ],
 )
-@click.argument("suite", metavar="NAME|FILE")
+@click.argument("suite")
 @click.option(
     "--part",
     type=click.Choice(PARTS),
@@ -106,9 +106,10 @@ def suite(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Make a suite: standard worlds, each an ordinary dataset, with its texts.
+    """Make SUITE: standard worlds, each an ordinary dataset, with its texts.
 
-    Says what rendering costs, then renders, describes and judges world by world, and compares
+    SUITE is a name that `gen list suites` lists, or a TOML file of your own (docs/suite.md). Says
+    what rendering costs, then renders, describes and judges world by world, and compares
     their digests with the published ones. If the command is stopped, run it again to continue.
     `score suite` scores models on it.
     """

@@ -11,7 +11,7 @@ OUT/README.md says what to upload, and which lines of the tool change.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,32 +41,39 @@ _IMAGES = "images"
 _ABOUT_IMAGES = {"info": {"features": {_IMAGES: {"feature": {"_type": "Image"}, "_type": "List"}}}}
 
 
-def find_datasets(places: Sequence[Path]) -> list[Path]:
+def find_datasets(places: Sequence[Path]) -> dict[str, Path]:
     """List the datasets of some folders.
 
     Args:
         places: Folders of datasets, and folders of suites (`gen suite`).
 
     Returns:
-        The datasets; of a suite the worlds of all its tracks, sorted.
+        The datasets by title: of a suite the worlds of all its tracks, as "TRACK WORLD", since
+        tracks may have worlds of one name; of others the name of the folder.
 
     Raises:
-        UserError: A suite has no world.
+        UserError: A suite has no world, or two datasets have one title.
     """
-    datasets: list[Path] = []
+    datasets: dict[str, Path] = {}
     for place in places:
-        if not (place / _SUITE).exists():
-            datasets.append(place)
-            continue
-        worlds = sorted(path.parent for path in place.glob("*/*/dataset.json"))
-        if not worlds:
+        titled = {place.resolve().name: place}
+        if (place / _SUITE).exists():
+            worlds = sorted(path.parent for path in place.glob("*/*/dataset.json"))
+            titled = {f"{world.parent.name} {world.name}": world for world in worlds}
+        if not titled:
             raise UserError(f"{place} has no finished world; run the same `gen suite` again.")
-        datasets += worlds
+        for title in titled:
+            if title in datasets:
+                raise UserError(
+                    f"{datasets[title]} and {titled[title]} have the same name, which names their "
+                    f"tasks; rename one of the folders."
+                )
+        datasets |= titled
     return datasets
 
 
 def export_pull_request(
-    datasets: Sequence[Dataset],
+    datasets: Mapping[str, Dataset],
     *,
     tool: str,
     name: str,
@@ -77,7 +84,7 @@ def export_pull_request(
     """Write the files of a pull request.
 
     Args:
-        datasets: The datasets; each benchmark of each is asked.
+        datasets: The datasets by title; each benchmark of each is asked.
         tool: One of TOOLS.
         name: Name of the folder, the group or the class.
         hub: OWNER/NAME of the dataset on the Hub that gets the questions.
@@ -91,18 +98,35 @@ def export_pull_request(
         UserError: There are no questions, or `out` is not empty.
     """
     sets = []
-    for dataset in datasets:
+    for title, dataset in datasets.items():
         for benchmark in dataset.benchmark_names():
-            sets.append(QuestionSet(dataset, dataset.benchmark(benchmark)))
+            questions = QuestionSet(dataset, dataset.benchmark(benchmark), title=title)
+            # A suite also has benchmarks without questions in words, such as those of retrieval.
+            if _has_questions(questions):
+                sets.append(questions)
+    if not sets:
+        raise UserError(
+            f"{', '.join(datasets)}: no benchmark has questions in words; write some with `gen "
+            f"describe DATASET --protocol binary`."
+        )
     name = as_name(name)
     with export_folder(out) as folder:
         (folder / "hub").mkdir()
         write = _write_lmms_eval if tool == "lmms-eval" else _write_vlmevalkit
         counts = write(sets, name, hub, folder, progress)
-        notes = dict.fromkeys(licence_note(dataset.world) for dataset in datasets)
-        for note in filter(None, notes):
+        notes = dict.fromkeys(licence_note(dataset.world) for dataset in datasets.values())
+        note = "\n".join(filter(None, notes))
+        if note:
             write_text(folder / "hub" / "LICENCE.md", note)
     return counts
+
+
+def _has_questions(questions: QuestionSet) -> bool:
+    """Whether a benchmark has a question in words."""
+    try:
+        return bool(questions.rows())
+    except UserError:
+        return False
 
 
 def _write_lmms_eval(

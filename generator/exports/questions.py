@@ -10,7 +10,7 @@ import json
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,13 +109,16 @@ class QuestionSet:
     """Splits of the items; empty for all."""
     orders: int | None = None
     """Number of cyclic orders in which a choice is asked; None for all."""
+    title: str | None = None
+    """What the dataset is called in the name of the task; None for the name of its folder."""
 
     @property
     def name(self) -> str:
         """The name of the task, in lower-case letters, digits and underscores: dataset, benchmark,
         form, protocols, splits and orders, so that exports of different questions have different
         names."""
-        parts = ["jackalope", self.dataset.root.resolve().name, self.benchmark.name, self.form]
+        title = self.title or self.dataset.root.resolve().name
+        parts = ["jackalope", title, self.benchmark.name, self.form]
         parts += [*self.protocols, *self.splits]
         if self.orders is not None and self.form != YES_NO:
             parts.append(f"{self.orders} orders")
@@ -438,10 +441,20 @@ def write_vlmevalkit_tsv(
             f"VLMEvalKit takes at most {_CIRCLE:,} questions, got more; choose a --split."
         )
     letters = _LETTERS[: max(len(row["options"]) for row in rows)]
+    lines = list(_vlmevalkit_lines(questions.dataset.world, rows, letters, progress))
+    table = pa.Table.from_pylist(lines)
+    path = folder / f"{questions.name}_circular.tsv"
+    write_csv(path, table, delimiter="\t")
+    return path
+
+
+def _vlmevalkit_lines(
+    world: World, rows: Sequence[Row], letters: str, progress: Progress
+) -> Iterator[dict[str, str]]:
+    """The rows of the TSV. `letters`: those of the most options of a question."""
     first_index_of_scene: dict[str, int] = {}
     order = 0
     group = -1
-    lines = []
     for row in progress.follow(rows, "writing", len(rows)):
         order = order + 1 if row["group"] == group else 0
         group = row["group"]
@@ -455,28 +468,22 @@ def write_vlmevalkit_tsv(
         if first_index != index:
             image = str(first_index)
         else:
-            pictures = [_base64(questions.dataset.world, scene) for scene in scenes]
+            pictures = [_base64(world, scene) for scene in scenes]
             image = pictures[0] if len(pictures) == 1 else str(pictures)
 
         # A question with fewer options than others leaves the last letters empty.
         options = dict.fromkeys(letters, "")
         options |= dict(zip(options, row["options"], strict=False))
-        lines.append(
-            {
-                "index": str(index),
-                "image": image,
-                **options,
-                "category": " ".join(_labels_of(row)),
-                "question": row["question"],
-                "answer": row["answer"],
-                "split": row["split"],
-                "id": row["id"],
-            }
-        )
-    table = pa.Table.from_pylist(lines)
-    path = folder / f"{questions.name}_circular.tsv"
-    write_csv(path, table, delimiter="\t")
-    return path
+        yield {
+            "index": str(index),
+            "image": image,
+            **options,
+            "category": " ".join(_labels_of(row)),
+            "question": row["question"],
+            "answer": row["answer"],
+            "split": row["split"],
+            "id": row["id"],
+        }
 
 
 def _labels_of(row: Row) -> list[str]:

@@ -9,7 +9,7 @@
 3. Each scene is listed once a step, hardest first, then its twin once a step.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from generator.base.errors import UserError, did_you_mean
@@ -29,7 +29,7 @@ from generator.scene.ladder import (
     Ladder,
     steps_of_images,
 )
-from generator.scene.layouts import draw_layout
+from generator.scene.layouts import Layout, draw_layout
 from generator.scene.planned import Attributes, Planned, scene_id
 from generator.vocabulary.schema import Vocabulary
 
@@ -38,6 +38,9 @@ STEPS = 6
 MOST_STEPS = 8
 """The most steps: with nine, captions of ten objects would be longer than the context of many
 models."""
+_LAYOUTS = 1000
+"""Layouts that are drawn before a scene counts as impossible: with stacks, one of a few dozen has
+no object on a later one."""
 _TARGETS = 2
 _DIGITS = 4
 """Of the hidden shares; the names of items have them."""
@@ -197,7 +200,12 @@ def _with_distractors(
     ordered = tuple(objects[i] for i in range(n_objects))
 
     arrangement = tuple((attributes[kind], category) for category, attributes in ordered)
-    layout = draw_layout([category for category, _ in ordered], stream, vocabulary)
+    appears_at = {first: 0, second: 0}
+    if request.factor == DISTRACTORS:
+        appears_at |= {place: step for step, place in enumerate(places, 1)}
+    layout = draw_supported_layout(
+        [category for category, _ in ordered], appears_at, stream, vocabulary
+    )
     return original._replace(
         cluster_id=cluster_of(arrangement),
         objects=ordered,
@@ -206,6 +214,40 @@ def _with_distractors(
         clumps=layout.clumps,
         exchange=Exchange(kind, first, second),
         ladder=Ladder(request.factor, request.magnitudes, 0, False, (first, second), tuple(places)),
+    )
+
+
+def draw_supported_layout(
+    categories: Sequence[str],
+    appears_at: Mapping[int, int],
+    stream: Stream,
+    vocabulary: Vocabulary,
+) -> Layout:
+    """Draw a layout in which nothing stands on an object that appears later.
+
+    Args:
+        categories: The category of each object, from left to right.
+        appears_at: The step at which an object appears; 0 for all others.
+        stream: Draws the layout.
+        vocabulary: Of the world.
+
+    Returns:
+        The layout.
+
+    Raises:
+        UserError: None of many layouts is such a one.
+    """
+    for _ in range(_LAYOUTS):
+        layout = draw_layout(categories, stream, vocabulary)
+        has_support = True
+        for upper, lower in enumerate(layout.rests_on):
+            if lower is not None and appears_at.get(lower, 0) > appears_at.get(upper, 0):
+                has_support = False
+        if has_support:
+            return layout
+    raise UserError(
+        f"No layout of {len(categories)} objects keeps every object on the ground or on one that "
+        f"appears before it; take fewer --steps, or a family without stacks such as clevr-many."
     )
 
 

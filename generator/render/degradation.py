@@ -10,9 +10,9 @@ from generator.dataset.outputs import Box, PixelOutputs
 from generator.scene.ladder import CONTRAST, OCCLUSION
 from generator.scene.scene import Rung, Scene
 
-# Both mid grey: the value that contrast is reduced towards (Geirhos et al. 2018, section 2.2), and
-# the colour of panels.
 _GREY = 128
+"""Mid grey: the value that contrast is reduced towards (Geirhos et al. 2018), and the colour of
+panels, which no object of the built-in families has."""
 
 
 def degraded_image(image: Image.Image, scene: Scene, pixels: PixelOutputs) -> Image.Image:
@@ -32,10 +32,10 @@ def degraded_image(image: Image.Image, scene: Scene, pixels: PixelOutputs) -> Im
     values = np.asarray(image)
     if rung.factor == CONTRAST:
         return Image.fromarray(reduce_contrast(values, rung.magnitude))
-    covered = values.copy()
+    values = values.copy()
     for left, top, right, bottom in panels(rung, pixels):
-        covered[top:bottom, left:right] = _GREY
-    return Image.fromarray(covered)
+        values[top:bottom, left:right] = _GREY
+    return Image.fromarray(values)
 
 
 def reduce_contrast(values: np.ndarray, contrast: float) -> np.ndarray:
@@ -52,9 +52,10 @@ def reduce_contrast(values: np.ndarray, contrast: float) -> np.ndarray:
         >>> reduce_contrast(np.array([0, 128, 228], np.uint8), 0.5).tolist()
         [64, 128, 178]
     """
-    kept = (values.astype(np.float64) - _GREY) * contrast
+    difference = values.astype(np.float64) - _GREY
+    reduced = _GREY + contrast * difference
     # Halves are rounded up; `round` would round them to the even neighbour.
-    return np.floor(kept + _GREY + 0.5).astype(np.uint8)
+    return np.floor(reduced + 0.5).astype(np.uint8)
 
 
 def panels(rung: Rung, pixels: PixelOutputs) -> Iterator[Box]:
@@ -69,10 +70,12 @@ def panels(rung: Rung, pixels: PixelOutputs) -> Iterator[Box]:
     """
     for target in rung.targets:
         left, top, right, bottom = pixels.boxes[target].amodal_box
-        in_columns = (pixels.mask[:, left:right] == target + 1).sum(axis=0)
-        # under[c]: the target's pixels in the first c columns of its box.
-        under = np.concatenate(([0], np.cumsum(in_columns)))
-        width = int(np.abs(under - rung.magnitude * under[-1]).argmin())
+        shows_target = pixels.mask[:, left:right] == target + 1
+        n_in_columns = shows_target.sum(axis=0)
+        # n_covered[width]: the target's pixels under a panel of so many columns.
+        n_covered = np.concatenate(([0], np.cumsum(n_in_columns)))
+        n_to_cover = rung.magnitude * n_covered[-1]
+        width = int(np.abs(n_covered - n_to_cover).argmin())
         if width:
             yield (left, top, left + width, bottom)
 

@@ -77,8 +77,17 @@ class Ladder(NamedTuple):
 
 
 def steps_of_images(ladder: Ladder) -> range:
-    """Return the steps that have an image of their own: one if only captions are graded."""
-    return range(1) if ladder.factor == CAPTION_LENGTH else range(len(ladder.magnitudes))
+    """Return the steps that have an image of their own: one if only captions are graded.
+
+    Args:
+        ladder: The ladder of any of its scenes.
+
+    Returns:
+        Their numbers, from the easiest to the hardest.
+    """
+    if ladder.factor == CAPTION_LENGTH:
+        return range(1)
+    return range(len(ladder.magnitudes))
 
 
 def clearest_place(ladder: Ladder) -> int:
@@ -87,6 +96,9 @@ def clearest_place(ladder: Ladder) -> int:
 
     Args:
         ladder: The ladder of any of its scenes.
+
+    Returns:
+        Its place in the order of the plan.
     """
     if ladder.factor == SIZE:
         return len(ladder.magnitudes) - 1  # the easiest step

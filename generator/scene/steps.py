@@ -39,21 +39,26 @@ def ladder_contents(planned: Planned, ladder: Ladder) -> Contents:
     Returns:
         The contents of the objects that are present.
     """
-    contents = [(category, dict(attributes)) for category, attributes in planned.objects]
     assert planned.exchange is not None
     assert planned.exchange.kind is not None
     kind = planned.exchange.kind
-    if ladder.is_exchanged:
-        values = swapped([attributes[kind] for _, attributes in contents], planned.exchange)
-        for (_, attributes), value in zip(contents, values, strict=True):
-            attributes[kind] = value
+    values = [attributes[kind] for _, attributes in planned.objects]
+
     if ladder.factor == INTERFERENCE:
-        # The targets' values in turn, so that both are met equally often. Which of them comes
-        # first does not depend on the exchange.
-        target_values = [planned.objects[target][1][kind] for target in ladder.targets]
-        for i, distractor in enumerate(ladder.distractors[: int(ladder.magnitude)]):
-            contents[distractor][1][kind] = target_values[i % 2]
-    return [contents[i] for i in ladder.present]
+        # The targets' values in turn, so that both are met equally often. Taken before the
+        # exchange, so that both halves of a ladder have the same distractors.
+        target_values = [values[target] for target in ladder.targets]
+        n_interfering = int(ladder.magnitude)
+        for i, distractor in enumerate(ladder.distractors[:n_interfering]):
+            values[distractor] = target_values[i % 2]
+    if ladder.is_exchanged:
+        values = swapped(values, planned.exchange)
+
+    contents = []
+    for i in ladder.present:
+        category, attributes = planned.objects[i]
+        contents.append((category, {**attributes, kind: values[i]}))
+    return contents
 
 
 def first_step(scene: Scene, planned: Planned) -> Scene:
@@ -69,8 +74,7 @@ def first_step(scene: Scene, planned: Planned) -> Scene:
         step=len(steps_of_images(planned.ladder)) - 1, is_exchanged=False
     )
     if hardest.factor == SIZE:
-        lens = round(scene.camera.lens * math.sqrt(magnitudes[-1] / magnitudes[0]), 3)
-        scene = replace(scene, camera=replace(scene.camera, lens=lens))
+        scene = _with_area(scene, magnitudes[-1] / magnitudes[0])
     return _with_contents(scene, planned, hardest, range(len(planned.objects)))
 
 
@@ -85,8 +89,7 @@ def at_step(first: Scene, planned: Planned) -> Scene:
     assert ladder is not None
     scene = first
     if ladder.factor == SIZE:
-        lens = round(first.camera.lens * math.sqrt(ladder.magnitude / ladder.magnitudes[-1]), 3)
-        scene = replace(first, camera=replace(first.camera, lens=lens))
+        scene = _with_area(first, ladder.magnitude / ladder.magnitudes[-1])
     return _with_contents(scene, planned, ladder, ladder.present)
 
 
@@ -134,6 +137,12 @@ def own_place(planned: Planned) -> int:
     if planned.ladder is not None:
         return planned.ladder.place
     return 0 if planned.twin_of is None else 1
+
+
+def _with_area(scene: Scene, factor: float) -> Scene:
+    """The scene with a focal length that changes the image area of each object by a factor."""
+    lens = round(scene.camera.lens * math.sqrt(factor), 3)
+    return replace(scene, camera=replace(scene.camera, lens=lens))
 
 
 def _with_contents(posed: Scene, planned: Planned, ladder: Ladder, poses: Sequence[int]) -> Scene:

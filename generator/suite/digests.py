@@ -82,7 +82,7 @@ def write_published(path: Path, published: PublishedDigests, heading: str) -> No
         published: The digests.
         heading: Comment lines that begin the file, with a line break at the end.
     """
-    content = published.model_dump(exclude_none=True)
+    content = published.model_dump(exclude_none=True, exclude_defaults=True)
     write_text(path, heading + tomli_w.dumps(content))
 
 

@@ -330,24 +330,24 @@ def making_of(root: Path) -> Making:
         root: The folder of a suite, finished or not.
 
     Returns:
-        All worlds of the recorded part and form. Digests are published if the folder's declaration
-        is that of a suite that ships with the package.
+        All worlds of the recorded part and form. Digests are published if a suite that ships with
+        the package declares the same part.
 
     Raises:
         UserError: The folder is not a suite, or is damaged.
     """
     record = read_record(root)
     own_path = file_in(root, DECLARATION)
-    suite = read_suite(own_path)
-    declaration = own_path.read_text(encoding="utf-8")
+    suite = read_suite(own_path).in_part(record["part"])
     published = PublishedDigests()
     if record["form"] == STANDARD and suite.full_name in suite_names():
-        shipped = suite_path(suite.full_name)
-        if shipped.read_text(encoding="utf-8") == declaration:
-            published = read_published(digests_path(shipped))
+        shipped = read_suite(suite.full_name)
+        # The part alone: another part may get a world, and comments may change.
+        if shipped.in_part(record["part"]).tracks == suite.tracks:
+            published = read_published(digests_path(suite_path(suite.full_name)))
     return Making(
-        declaration=declaration,
-        suite=suite.in_part(record["part"]),
+        declaration=own_path.read_text(encoding="utf-8"),
+        suite=suite,
         part=record["part"],
         form=check_form(record["form"]),
         published=published,
@@ -405,9 +405,11 @@ def _check_same(making: Making, root: Path, record: SuiteRecord) -> None:
                 f"{root} holds another suite: it has {name} = {existing}, not {value}; choose "
                 f"another --out."
             )
-    if (root / DECLARATION).read_text(encoding="utf-8") != making.declaration:
+    declared = read_suite(root / DECLARATION).in_part(making.part, list(making.suite.tracks))
+    if declared != making.suite:
         raise UserError(
-            f"{root} was begun with another text of {making.suite.full_name}; choose another --out."
+            f"{root} was begun with another declaration of {making.suite.full_name}; choose "
+            f"another --out."
         )
 
 

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evaluator.descriptions.floors import FLOORS
-from evaluator.descriptions.measures import BINDING_GAP, GAPS, RELATION_GAP, SHARES
+from evaluator.descriptions.measures import BINDING_GAP, GAPS, RELATION_GAP
 from evaluator.protocols.items import reported_splits
 from evaluator.provenance.contamination import mark_of, marked
 from evaluator.report.figures import Figure
 from evaluator.report.table import Cell, Column, Line, Table, number, population
+from evaluator.runs.answered_run import AnsweredRun
 from evaluator.runs.described import DescribedRun
 from generator.base.errors import visible
 
@@ -68,7 +69,7 @@ def intervals_note(rows: Iterable[Row]) -> str:
     return f"The intervals cover {covered} (docs/statistics.md)."
 
 
-def rows_by_split(run: DescribedRun) -> list[Row]:
+def rows_by_split(run: AnsweredRun) -> list[Row]:
     """Return the rows that are grouped by the split alone.
 
     Args:
@@ -85,7 +86,7 @@ def rows_by_split(run: DescribedRun) -> list[Row]:
     return rows
 
 
-def title_of(run: DescribedRun) -> str:
+def title_of(run: AnsweredRun) -> str:
     """Return the name of a run's model with its marks, such as CONTAMINATED.
 
     Args:
@@ -131,11 +132,15 @@ def cell_of(row: Row | None, name: str = "value") -> Cell:
     return Cell(text, interval, numbers=row)
 
 
-def measures_table(runs: Sequence[DescribedRun]) -> Table:
+def measures_table(
+    runs: Sequence[AnsweredRun], what: str = "Descriptions", means_note: str = MEANS_NOTE
+) -> Table:
     """Make the table of all measures by split: each model, then the floors.
 
     Args:
-        runs: Runs of one world.
+        runs: Runs of one world, of descriptions or of attributes.
+        what: What the runs are, for the title.
+        means_note: What the numbers are.
 
     Returns:
         The table, for Markdown and LaTeX.
@@ -151,7 +156,7 @@ def measures_table(runs: Sequence[DescribedRun]) -> Table:
         columns += [Column(title_of(run), split) for run in runs]
         columns += [Column(floor, split) for floor in FLOORS]
     lines = []
-    for measure in (*SHARES, *GAPS):
+    for measure in dict.fromkeys(measure for _, _, measure in row_of):
         cells: list[Cell] = []
         for split in splits:
             rows = [row_of.get((i, split, measure)) for i in range(len(runs))]
@@ -162,13 +167,13 @@ def measures_table(runs: Sequence[DescribedRun]) -> Table:
             lines.append(Line((measure,), cells))
     level = f"{100 * runs[0].record['level']:.4g}%"
     brackets = f"Brackets: {level} intervals. {intervals_note(row_of.values())}"
-    notes = (f"{MEANS_NOTE} {brackets}", FLOORS_NOTE)
+    notes = (f"{means_note} {brackets}", FLOORS_NOTE)
     benchmark = visible(runs[0].record["benchmark_name"])
     # Runs with the same mark, such as two of one model, say it once.
     marks = dict.fromkeys(mark_of(run.record) for run in runs)
     mark = " ".join(filter(None, marks))
     return Table(
-        ("measure",), columns, lines, title=f"Descriptions of {benchmark}", notes=notes, mark=mark
+        ("measure",), columns, lines, title=f"{what} of {benchmark}", notes=notes, mark=mark
     )
 
 

@@ -126,6 +126,29 @@ def test_every_measure_is_the_script_s_own_count(crowded: Dataset, answered: Pat
     assert len(table) == len(read_json(answered / "errs" / "attributes.json")["rows"])
 
 
+def test_a_page_of_attributes_alone(answered: Path, tmp_path: Path) -> None:
+    run = answered / "errs"
+    page = tmp_path / "facts.html"
+    done = succeed("score", "report", f"one by one={run}", "--out", page)
+    assert "values unread" in done.stdout
+    record = json.loads((run / "attributes.json").read_text())
+    text = page.read_text()
+    for row in record["rows"]:
+        is_by_split = row["objects"] is row["interference"] is row["load"] is None
+        if is_by_split and row["images"]:
+            assert row["measure"] in text
+            assert f"{100 * row['value']:.1f}" in text
+    # Every kind of error has an answer as an example.
+    assert all(f">{verdict}</td>" in text for verdict in ("exchanged", "invented", "unread"))
+    with page.with_suffix(".csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(record["rows"])
+    assert {row["model"] for row in rows} == {"one by one"}
+    assert page.with_suffix(".tex").exists()
+    assert page.with_suffix(".md").exists()
+    refuse("--hub is not for runs of attributes", "score", "report", run, "--hub", tmp_path)
+
+
 def test_an_oracle_is_right_and_a_blind_model_is_not(crowded: Dataset, answered: Path) -> None:
     oracle = by_split(read_json(answered / "oracle" / "attributes.json")["rows"])
     blind = by_split(read_json(answered / "blind" / "attributes.json")["rows"])
@@ -229,6 +252,7 @@ def test_what_cannot_be_asked_or_compared_is_said(
     refuse("--orders", *command, "--form", "attributes", "--orders", "1")
     refuse("one of --form attributes", "score", "compare", answered / "errs", answered / "blind")
     refuse("answers about attributes", "score", "measure", answered / "errs")
-    refuse("beside a run of descriptions", "score", "report", answered / "errs")
+    binary = runs.parent / "no-run"
+    refuse("is not a run of attributes", "score", "report", answered / "errs", binary)
     with pytest.raises(UserError, match="lacks"):
         read_attributes(str(runs))

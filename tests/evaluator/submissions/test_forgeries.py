@@ -349,7 +349,7 @@ def test_damaged_submissions_are_refused(
         ({"limit": 5}, "answers only a part of its questions"),
         ({"sampled_pools": {"grid": 1}}, "samples 1 false texts of the pool grid"),
         ({"info": {"seed": 9}}, "describes another model in its run"),
-        ({"info": {"trained_on": 3}}, "is damaged (trained_on"),
+        ({"info": {"trained_on": 3}}, "is damaged (info.trained_on"),
         ({"protocols": ["binary", "magic"]}, "unknown protocol 'magic'"),
         ({"dataset": None}, ""),
         ({"indistinct_texts": {"x": 3}}, "is damaged"),

@@ -63,6 +63,14 @@ def test_a_suite_is_found_by_its_name(suite_copy: Path) -> None:
     assert not (suite_copy.parent / "results-mini-1").exists()
 
 
+def test_worlds_that_are_not_made_are_named(suite_copy: Path) -> None:
+    record = json.loads((suite_copy / "suite.json").read_text())
+    del record["worlds"]["describe/two"]
+    (suite_copy / "suite.json").write_text(json.dumps(record))
+    done = succeed("score", "suite", suite_copy, "--model", "blind:length", "--dry-run")
+    assert "Not made, and left out: describe/two." in done.stderr
+
+
 def test_a_failure_is_named_and_the_other_models_are_shown(
     suite_folder: Path, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.exports.pull_request import find_datasets
 from generator.exports.questions import QuestionSet
@@ -26,8 +27,8 @@ csv.field_size_limit(sys.maxsize)
 def suite(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder like that of `gen suite`, with two worlds."""
     root = tmp_path_factory.mktemp("suite") / "suite"
-    shutil.copytree(rendered, root / "bind" / "shapes")
-    write_ladder(root / "zero-shot" / "contrast", "contrast", scenes=2)
+    shutil.copytree(rendered, root / "bind" / "animals")
+    write_ladder(root / "zero-shot" / "animals", "contrast", scenes=2)
     (root / "suite.json").write_text("{}")
     return root
 
@@ -82,7 +83,7 @@ def test_lmms_eval_gets_a_group_whose_tasks_load_their_questions(
             aggregate = functions[metric["aggregation"].removeprefix("utils.")]
             assert aggregate([results[metric["metric"]]]) is not None
     expected = 0
-    for root in find_datasets([suite]):
+    for root in find_datasets([suite]).values():
         dataset = Dataset.open(root)
         expected += len(QuestionSet(dataset, dataset.benchmark()).rows())
     assert n_questions == expected
@@ -101,6 +102,7 @@ def test_vlmevalkit_gets_a_class_that_names_each_table(suite: Path, tmp_path: Pa
     tables = {path.stem: path for path in (out / "hub").glob("*.tsv")}
     assert set(values["DATASET_URL"]) == set(values["DATASET_MD5"]) == set(tables)
     assert len(tables) == 2
+    assert {name.split("_")[1] for name in tables} == {"bind", "zero"}
     for name, path in tables.items():
         assert values["DATASET_URL"][name].endswith(f"ada/jackalope-1/resolve/main/{path.name}")
         assert values["DATASET_MD5"][name] == hashlib.md5(path.read_bytes()).hexdigest()
@@ -108,6 +110,29 @@ def test_vlmevalkit_gets_a_class_that_names_each_table(suite: Path, tmp_path: Pa
             rows = list(csv.DictReader(file, delimiter="\t"))
         assert {"index", "image", "question", "answer", "A", "B"} <= set(rows[0])
     assert "from .jackalope_1 import Jackalope1" in (out / "README.md").read_text()
+
+
+def test_benchmarks_without_questions_are_left_out_or_refused(
+    rendered: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(rendered, copy)
+    succeed("gen describe", copy, "--protocol", "retrieval", "--name", "only")
+    arguments = ("--tool", "vlmevalkit", "--name", "x", "--hub", "a/b")
+    succeed("gen export pull-request", copy, *arguments, "--out", tmp_path / "pr")
+    assert len([*(tmp_path / "pr" / "hub").glob("*.tsv")]) == 1
+    for folder in (copy / "benchmarks").iterdir():
+        if folder.name != "only":
+            shutil.rmtree(folder)
+    refuse(
+        "no benchmark has questions in words",
+        *("gen export pull-request", copy, *arguments, "--out", tmp_path / "out"),
+    )
+
+
+def test_datasets_of_one_name_are_refused(suite: Path) -> None:
+    with pytest.raises(UserError, match="have the same name"):
+        find_datasets([suite / "bind" / "animals", suite / "zero-shot" / "animals"])
 
 
 def test_a_suite_without_worlds_is_refused(tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ from itertools import pairwise
 import pytest
 
 from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.placement.scenes import place_scene
-from generator.plan.ladder import LadderRequest, magnitudes
+from generator.plan.ladder import LadderRequest, draw_supported_layout, magnitudes
 from generator.plan.prepare import Prepared
 from generator.scene.ladder import FACTORS
 from generator.scene.planned import Planned
 from generator.scene.scene import Scene
+from generator.vocabulary.schema import read_vocabulary
 from tests.generator.ladders import ladder_world
 
 
@@ -112,6 +114,20 @@ def test_distractors_begin_to_interfere_one_by_one() -> None:
             str([(obj.category, obj.position) for obj in scene.objects]) for _, scene in scenes
         }
         assert len(poses) == 1
+
+
+def test_no_object_stands_on_a_distractor_that_appears_later() -> None:
+    vocabulary = read_vocabulary("clevr-relations")
+    categories = ("cube", "sphere", "cylinder", "cone")
+    appears_at = {0: 0, 1: 2, 2: 1, 3: 0}
+    n_stacks = 0
+    for seed in range(100):
+        layout = draw_supported_layout(categories, appears_at, Stream("test", seed), vocabulary)
+        for upper, lower in enumerate(layout.rests_on):
+            if lower is not None:
+                n_stacks += 1
+                assert appears_at[lower] <= appears_at[upper]
+    assert n_stacks > 10
 
 
 def test_two_halves_have_the_same_poses() -> None:

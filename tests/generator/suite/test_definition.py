@@ -11,7 +11,7 @@ import pytest
 from generator.base.errors import UserError
 from generator.describe.request import read_text_preset
 from generator.plan.options import WorldOptions
-from generator.plan.prepare import prepare
+from generator.plan.prepare import plan_world, prepare
 from generator.suite.definition import (
     PARTS,
     digests_path,
@@ -19,9 +19,13 @@ from generator.suite.definition import (
     suite_names,
     suite_path,
 )
+from generator.suite.digests import plan_digest, read_published
 from generator.suite.forms import STANDARD, check_form, fresh_form, seeds_of
+from generator.suite.making import read_making
 from tests.paths import CHECKOUT
 
+QUICK_PLANS = {("tiny", "zero-shot/things"), ("tiny", "describe/shapes")}
+"""Plans that take a second."""
 SMALL = """
 name = "own"
 version = 2
@@ -181,3 +185,36 @@ def test_the_loader_is_light() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert set(process.stdout.split()) == {"base", "suite"}
+
+
+PUBLISHED = read_published(digests_path(suite_path("jackalope-1")))
+
+
+def test_every_world_of_the_shipped_suite_has_published_digests() -> None:
+    suite = read_suite("jackalope-1")
+    for part in PARTS:
+        keys = [f"{track}/{world}" for track, world, _ in suite.in_part(part).worlds()]
+        assert list(PUBLISHED.parts[part]) == keys
+    for key, world in PUBLISHED.parts["tiny"].items():
+        assert world.images, key
+        assert world.texts, key
+
+
+@pytest.mark.parametrize(
+    ("part", "key"),
+    [
+        pytest.param(
+            part,
+            key,
+            marks=[] if (part, key) in QUICK_PLANS else pytest.mark.full,
+            id=f"{part} {key}",
+        )
+        for part, worlds in PUBLISHED.parts.items()
+        for key in worlds
+    ],
+)
+def test_plans_have_the_published_digests(part: str, key: str, tmp_path: Path) -> None:
+    """If this fails, a change has altered a published world: see docs/suite.md, Versions."""
+    (job,) = [job for job in read_making("jackalope-1", part=part).jobs() if job.key == key]
+    plan_world(job.prepared, tmp_path)
+    assert plan_digest(tmp_path) == PUBLISHED.parts[part][key].plan

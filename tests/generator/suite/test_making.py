@@ -152,6 +152,16 @@ def test_another_form_has_other_contents(suite: Path, tmp_path: Path) -> None:
     refuse("it has part = full, not tiny", *tiny, "--fresh", "7")
 
 
+def test_only_the_worlds_of_the_part_have_to_be_the_same(suite: Path, tmp_path: Path) -> None:
+    root = tmp_path / "again"
+    shutil.copytree(suite, root)
+    path = declared(tmp_path)
+    path.write_text("# A comment\n" + OWN.replace('scenes = "2"', 'scenes = "4"'), "utf-8")
+    succeed("gen suite", path, "--out", root)
+    path.write_text(OWN.replace('scenes = "6"', 'scenes = "8"'), "utf-8")
+    refuse("was begun with another declaration", "gen suite", path, "--out", root)
+
+
 def test_a_whole_suite_is_verified(suite: Path) -> None:
     done = succeed("gen verify", suite)
     block, *rest = done.stdout.splitlines()
