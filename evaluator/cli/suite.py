@@ -119,9 +119,9 @@ def suite(
 ) -> None:
     """Ask models all questions of a suite that `gen suite` made, and write one table and one page.
 
-    DIR is the folder of the suite; NAME finds it in the working folder. Each run is an ordinary run
-    of `score run` or `score ask`. Finished trainings and runs are skipped: if the command is
-    stopped, run it again to continue; run it with other models to add them.
+    DIR|NAME is the folder of the suite, or its name if the folder lies here. Each run is an
+    ordinary run of `score run` or `score ask`. Finished trainings and runs are skipped: if the
+    command is stopped, run it again to continue; run it with other models to add them.
     """
     from evaluator.experiments.runner import Place, run_stages
     from evaluator.suite.work import plan_work
