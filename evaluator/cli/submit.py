@@ -154,6 +154,13 @@ def _write_site_of_runs(
     """Write the site of plain runs on one benchmark."""
     from evaluator.report.site import write_site
 
+    for run in runs:
+        folder = Path(run)
+        if folder.is_dir() and not (folder / "run.json").exists():
+            raise UserError(
+                f"{folder} holds no run and no submission; make one in it with `score submit "
+                f"RUN... --out {folder}/NAME`."
+            )
     pages = write_site(runs, out, moved)
     result({"pages": [str(page) for page in pages]}, as_json, str(pages[0]))
 

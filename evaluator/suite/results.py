@@ -207,7 +207,8 @@ def results_record(result: SuiteResult) -> dict[str, Any]:
 
     Returns:
         JSON data: suite, part, form, limit; for each model its score in each track and world and
-        the verdicts; why models are left out of tracks.
+        the verdicts; names with marks, of models that are contaminated or stand-ins; why
+        models are left out of tracks.
     """
     models: dict[str, Any] = {}
     for name in result.models:
@@ -230,6 +231,7 @@ def results_record(result: SuiteResult) -> dict[str, Any]:
         "form": result.form,
         "limit": result.limit,
         "models": models,
+        "marked": {name: result.label_of(name) for name in models if result.label_of(name) != name},
         "left_out": left_out,
     }
 

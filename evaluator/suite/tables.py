@@ -1,7 +1,7 @@
 """The tables of a suite: one of all models and tracks, and one of each track's worlds."""
 
 from collections.abc import Mapping
-from math import inf, isfinite
+from math import inf
 
 from evaluator.report.table import DASH, Cell, Column, Line, Table
 from evaluator.suite.results import SuiteResult
@@ -36,7 +36,7 @@ def overall_table(result: SuiteResult) -> Table:
         result: The results.
 
     Returns:
-        The table, the best model first: by its mean rank over the tracks.
+        The table, the best model of the first track first.
     """
     columns = []
     for track_name in result.suite.tracks:
@@ -99,18 +99,13 @@ def _cell(score: Score | None, part: str) -> Cell:
 
 
 def _ranked(result: SuiteResult) -> list[str]:
-    """The models, the best first: by the mean of their ranks in the tracks that they were asked."""
-    ranks: dict[str, list[int]] = {model: [] for model in result.models}
-    for track in result.suite.tracks:
-        values = {}
-        for model in result.models:
-            value = _rank_value(result.of_track(model, track))
-            if isfinite(value):
-                values[model] = value
-        for rank, model in enumerate(sorted(values, key=lambda name: -values[name])):
-            ranks[model].append(rank)
-    means = {model: sum(own) / len(own) if own else len(ranks) for model, own in ranks.items()}
-    return sorted(means, key=lambda model: means[model])
+    """The models, the best first: by their skill in the first track, where it is equal or missing
+    by that in the next. Models without a skill in a track come after those with one."""
+
+    def order(model: str) -> list[float]:
+        return [-_rank_value(result.of_track(model, track)) for track in result.suite.tracks]
+
+    return sorted(result.models, key=order)
 
 
 def _rank_value(scores: WorldScore) -> float:
