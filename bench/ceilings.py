@@ -295,7 +295,8 @@ HEAD = """# Ceiling and floor of every preset
 worlds ({scenes} scenes where splits are blocks), and a test compares it. A cell has the oracle's result, then the \
 better result of `blind:length` and `blind:ngram`, in %; "–" where a blind model is not asked. **Bold**: the oracle \
 does not reach 100%. A range is over numbers of atoms. Blind results of few items scatter widely: \
-[`score audit`](audit.md) tests them. Splits without a cell have no question, which `gen describe` says.
+[`score audit`](audit.md) tests them. Splits without a cell have no question, which `gen describe` says. Ladders have no \
+splits: the oracle reaches 100% at every step, a blind model 50% ([ladders](ladders.md)).
 """
 
 

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from generator.plan.prepare import plan_world
-from generator.suite.definition import PARTS, digests_path, read_suite, suite_path
+from generator.suite.definition import digests_path, read_suite, suite_path
 from generator.suite.digests import (
     PublishedDigests,
     PublishedWorld,
@@ -24,6 +24,7 @@ from generator.suite.digests import (
 )
 from generator.suite.forms import STANDARD
 from generator.suite.making import read_making
+from generator.suite.parts import PARTS
 from generator.suite.record import SuiteRecord, read_record
 
 HEADING = """\

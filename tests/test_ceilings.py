@@ -30,7 +30,8 @@ def test_the_page_has_every_preset_design_and_protocol() -> None:
     assert {*preset_names(), *text_preset_names()} <= set(sections)
     assert {setup.design for setup in setups()} == set(design_names())
     all_sections = "\n".join(sections.values())
-    for protocol in protocol_names():
+    # Steps are asked of ladders alone, which have no splits; tests of ladders try both models.
+    for protocol in set(protocol_names()) - {"steps"}:
         assert f"| {protocol} |" in all_sections, protocol
 
 

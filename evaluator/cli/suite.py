@@ -12,7 +12,7 @@ from evaluator.cli.stages import check_commands, command_line, exit_code, say_fa
 from generator.base.commands import Command, result, say
 from generator.base.errors import UserError
 from generator.base.paths import check_own_files
-from generator.suite.definition import PARTS
+from generator.suite.parts import PARTS
 
 if TYPE_CHECKING:
     from evaluator.experiments.runner import Failure

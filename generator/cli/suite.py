@@ -8,8 +8,7 @@ import click
 from generator.base.commands import Bar, Command, result, say, slurm_options
 from generator.base.errors import UserError
 from generator.cli.options import JSON, NEW_FOLDER, SEED, options_given, values_given
-from generator.suite.definition import FULL, PARTS
-from generator.suite.forms import STANDARD, fresh_form
+from generator.suite.parts import FULL, PARTS
 
 _SLURM_PARAMETERS = frozenset({"jobs", "partition", "account", "time", "memory", "wait"})
 """Parameters of jobs of Slurm."""
@@ -113,6 +112,7 @@ def suite(
     their digests with the published ones. If the command is stopped, run it again to continue.
     `score suite` scores models on it.
     """
+    from generator.suite.forms import STANDARD, fresh_form
     from generator.suite.making import cost_lines, make_suite, read_making, slurm_scripts
 
     farm = {

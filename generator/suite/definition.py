@@ -17,10 +17,8 @@ from generator.base.declarations import Declared, sentence_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
 from generator.base.registry import resource
+from generator.suite.parts import FULL, PARTS, TINY
 
-FULL, TINY = "full", "tiny"
-PARTS = (FULL, TINY)
-"""The parts of a suite. `full` is the declaration as it stands; `tiny` is for a first look."""
 _SUITES_FOLDER = "scenes/suites"
 _DIGESTS_SUFFIX = ".digests.toml"
 

@@ -1194,10 +1194,12 @@ def _planned_once(
 ) -> None:
     """Plans are functions of their arguments: each is made once."""
 
-    def plan_once(*arguments: Any) -> Any:
-        name = hashlib.sha256(repr(arguments).encode()).hexdigest()
+    def plan_once(*arguments: Any, **options: Any) -> Any:
+        name = hashlib.sha256(repr((arguments, options)).encode()).hexdigest()
         plan_file = once(
-            tmp_path_factory, name, lambda path: path.write_bytes(pickle.dumps(plan(*arguments)))
+            tmp_path_factory,
+            name,
+            lambda path: path.write_bytes(pickle.dumps(plan(*arguments, **options))),
         )
         return pickle.loads(plan_file.read_bytes())
 
