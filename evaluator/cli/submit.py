@@ -156,7 +156,7 @@ def _write_site_of_runs(
 
     for run in runs:
         folder = Path(run)
-        if folder.is_dir() and not (folder / "run.json").exists():
+        if folder.is_dir() and not any(folder.glob("*.json")):
             raise UserError(
                 f"{folder} holds no run and no submission; make one in it with `score submit "
                 f"RUN... --out {folder}/NAME`."
