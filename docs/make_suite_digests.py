@@ -40,8 +40,8 @@ def main() -> None:
     suite = read_suite(name)
     records = [read_record(Path(folder)) for folder in folders]
     for folder, record in zip(folders, records, strict=True):
-        made = (record["suite"], record["version"], record["form"])
-        if made != (suite.name, suite.version, STANDARD):
+        identity = (record["suite"], record["version"], record["form"])
+        if identity != (suite.name, suite.version, STANDARD):
             raise SystemExit(f"{folder} is not the standard form of {suite.full_name}.")
     published = read_published(path)
     parts: dict[str, dict[str, PublishedWorld]] = {}

@@ -140,8 +140,11 @@ def test_another_model_than_promised_is_refused(
     runs = score_on(fresh, spec(5), tmp_path / "runs")
     opening = ("--opening", commitment / "opening.json")
     succeed("submit", runs, "--name", "ada", *opening, "--out", tmp_path / "other")
-    made = board(tmp_path / "other", revealed, challenges=challenges)
-    assert "answers it with others: 1 were not committed" in made.refused[str(tmp_path / "other")]
+    ranked_board = board(tmp_path / "other", revealed, challenges=challenges)
+    assert (
+        "answers it with others: 1 were not committed"
+        in ranked_board.refused[str(tmp_path / "other")]
+    )
 
 
 def test_a_commitment_to_many_models_is_answered_by_all(
@@ -159,8 +162,8 @@ def test_a_commitment_to_many_models_is_answered_by_all(
     draw_challenge([read], tmp_path / "challenges", suite="toy", version="1", part="tiny")
     opening = read_json(tmp_path / "both" / "opening.json")
     chosen = changed(revealed, tmp_path / "chosen", opening=opening)
-    made = board(chosen, submitted["bob"], challenges=tmp_path / "challenges")
-    assert "1 were left out" in made.refused[str(chosen)]
+    ranked_board = board(chosen, submitted["bob"], challenges=tmp_path / "challenges")
+    assert "1 were left out" in ranked_board.refused[str(chosen)]
 
 
 def test_many_commitments_show_when_one_is_answered(
@@ -192,11 +195,11 @@ def test_the_commitment_of_another_gives_no_mark(
     guessed = changed(revealed, tmp_path / "guessed", opening={**opening, "salt": "0" * 64})
     assert only_mark(board(guessed, challenges=challenges))[0] == Mark.SELF_REPORTED
     copied = changed(revealed, tmp_path / "copied", name="mallory")
-    made = board(copied, submitted["bob"], challenges=challenges)
-    assert "opens the commitment of ada" in made.refused[str(copied)]
-    again = changed(revealed, tmp_path / "again", date="later")
-    made = board(revealed, again, challenges=challenges)
-    assert "a commitment counts for one submission" in made.refused[str(again)]
+    ranked_board = board(copied, submitted["bob"], challenges=challenges)
+    assert "opens the commitment of ada" in ranked_board.refused[str(copied)]
+    redated = changed(revealed, tmp_path / "again", date="later")
+    ranked_board = board(revealed, redated, challenges=challenges)
+    assert "a commitment counts for one submission" in ranked_board.refused[str(redated)]
 
 
 def test_a_form_of_another_seed_or_part_gives_no_mark(
@@ -212,9 +215,9 @@ def test_a_form_of_another_seed_or_part_gives_no_mark(
         monkeypatch.setattr("secrets.randbelow", lambda most, seed=seed: seed)
         folder = tmp_path / name
         draw_challenge([read], folder, suite="toy", version="1", part=part)
-        made = board(revealed, challenges=folder, receipts=receipts)
-        assert only_mark(made)[0] == Mark.RE_RUN
-        assert made.unanswered == {}
+        ranked_board = board(revealed, challenges=folder, receipts=receipts)
+        assert only_mark(ranked_board)[0] == Mark.RE_RUN
+        assert ranked_board.unanswered == {}
 
 
 def test_a_challenge_is_drawn_once_and_in_order(commitment: Path, tmp_path: Path) -> None:

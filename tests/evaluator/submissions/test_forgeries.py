@@ -43,11 +43,11 @@ def board(standard: Path, tmp_path: Path) -> Callable[..., Board]:
 
 def refused(board: Callable[..., Board], forged: Path, honest: Path, **folders: Path) -> str:
     """The sentence with which a forged submission is refused, beside an honest one that stays."""
-    made = board(forged, honest, **folders)
-    assert [entrant.submission.folder for entrant in made.entrants if entrant.submission] == [
-        honest
-    ]
-    return made.refused[str(forged)]
+    ranked_board = board(forged, honest, **folders)
+    assert [
+        entrant.submission.folder for entrant in ranked_board.entrants if entrant.submission
+    ] == [honest]
+    return ranked_board.refused[str(forged)]
 
 
 def edit_scores(submission: Path, edit: Callable[[pa.Table], pa.Table]) -> None:
@@ -92,9 +92,9 @@ def claim_what_scores_give(submission: Path, standard: Path) -> None:
 def test_honest_submissions_are_ranked_and_self_reported(
     board: Callable[..., Board], ada: Path, bob: Path
 ) -> None:
-    made = board(ada, bob)
-    assert not made.refused
-    for entrant in made.entrants:
+    ranked_board = board(ada, bob)
+    assert not ranked_board.refused
+    for entrant in ranked_board.entrants:
         assert [mark.mark for mark in entrant.marks.values()] == [Mark.SELF_REPORTED]
         assert not entrant.unranked
 
@@ -150,9 +150,9 @@ def test_scores_by_hand_are_self_reported_until_the_model_is_asked(
 ) -> None:
     """Careful scores match everything but the model: asking it again refuses the submission."""
     perfect(ada, standard)
-    made = board(ada, bob)
-    assert not made.refused
-    (mark,) = made.entrants[0].marks.values()
+    ranked_board = board(ada, bob)
+    assert not ranked_board.refused
+    (mark,) = ranked_board.entrants[0].marks.values()
     assert mark.mark == Mark.SELF_REPORTED
     receipts = tmp_path / "receipts"
     arguments = ("--model", spec(1), "--dataset", standard, "--receipts", receipts, "-k", "10")
@@ -173,8 +173,8 @@ def test_answers_of_a_text_only_model_are_marked(
 
     edit_scores(ada, by_length)
     claim_what_scores_give(ada, standard)
-    made = board(ada, bob)
-    assert [entrant.is_text_only for entrant in made.entrants] == [True, False]
+    ranked_board = board(ada, bob)
+    assert [entrant.is_text_only for entrant in ranked_board.entrants] == [True, False]
 
 
 def test_the_scores_of_another_are_not_ranked(
@@ -196,16 +196,16 @@ def test_the_scores_of_another_are_not_ranked(
     record = read_json(copied / "submission.json")
     write_json(copied / "submission.json", {**record, "name": "mallory"})
     claim_what_scores_give(copied, standard)
-    made = board(ada, copied)
-    assert [entrant.unranked for entrant in made.entrants] == [
+    ranked_board = board(ada, copied)
+    assert [entrant.unranked for entrant in ranked_board.entrants] == [
         "It has the answers of mallory.",
         "It has the answers of ada.",
     ]
     receipts = tmp_path / "receipts"
     arguments = ("--model", spec(1), "--dataset", standard, "--receipts", receipts, "-k", "6")
     succeed("rerun", ada, *arguments)
-    made = board(copied, ada, receipts=receipts)
-    reason_of = {entrant.name: entrant.unranked for entrant in made.entrants}
+    ranked_board = board(copied, ada, receipts=receipts)
+    reason_of = {entrant.name: entrant.unranked for entrant in ranked_board.entrants}
     assert reason_of == {"ada": "", "mallory": "It has the answers of ada."}
 
 
@@ -285,15 +285,19 @@ def test_a_contaminated_model_has_no_rank(
 ) -> None:
     from evaluator.submissions.ranking import rank_tracks
 
-    said = {"status": "contaminated", "said": "CONTAMINATED: 1 of 9 bindings.", "overlaps": []}
+    forged_training = {
+        "status": "contaminated",
+        "said": "CONTAMINATED: 1 of 9 bindings.",
+        "overlaps": [],
+    }
     record = read_json(ada / "submission.json")
     for run in run_folders(ada):
-        write_json(run / "run.json", {**read_json(run / "run.json"), "training": said})
+        write_json(run / "run.json", {**read_json(run / "run.json"), "training": forged_training})
     for run in record["runs"]:
         run["training"] |= {"status": "contaminated"}
     write_json(ada / "submission.json", record)
-    made = board(sign(ada), bob)
-    (table,) = rank_tracks(made.forms[0], made.entrants, made.declared)
+    ranked_board = board(sign(ada), bob)
+    (table,) = rank_tracks(ranked_board.forms[0], ranked_board.entrants, ranked_board.declared)
     assert [(row.entrant.name, row.rank) for row in table.rows] == [("bob", 1), ("ada", None)]
 
 

@@ -56,9 +56,9 @@ def test_from_a_suite_to_its_page(suite_folder: Path, tmp_path: Path) -> None:
 
     # Nothing is run twice, and the results are the same.
     before = (out / "results.json").read_bytes()
-    again = succeed(*words, "--json")
-    assert "Left: 0 trainings of all turns, 0 runs" in again.stderr
-    assert json.loads(again.stdout)["page"] == str(out / "index.html")
+    second_run = succeed(*words, "--json")
+    assert "Left: 0 trainings of all turns, 0 runs" in second_run.stderr
+    assert json.loads(second_run.stdout)["page"] == str(out / "index.html")
     assert (out / "results.json").read_bytes() == before
 
 

@@ -107,9 +107,9 @@ def test_the_world_of_a_training_is_named_in_its_model(suite_folder: Path, decla
 def test_what_does_not_change_has_the_same_stages(suite_folder: Path, declared: Suite) -> None:
     model = SuiteModel(method="scratch", train={"epochs": 1})
     first = plan_work(suite_folder, declared, {"dual": model}).stages
-    again = plan_work(suite_folder, declared, {"dual": model}).stages
+    repeated = plan_work(suite_folder, declared, {"dual": model}).stages
     other = plan_work(
         suite_folder, declared, {"dual": model.model_copy(update={"train": {"epochs": 2}})}
     ).stages
-    assert first == again
+    assert first == repeated
     assert not set(first) & set(other)

@@ -36,9 +36,9 @@ def test_a_plan_survives_its_file_and_its_request(factor: str) -> None:
     plan = prepared.planned
     assert [Planned.from_row(json.loads(json.dumps(row.to_row()))) for row in plan] == plan
     request = json.loads(json.dumps(prepared.request))
-    again = Prepared.from_request(request)
-    assert again.planned == plan
-    assert json.loads(json.dumps(again.request)) == request
+    reread = Prepared.from_request(request)
+    assert reread.planned == plan
+    assert json.loads(json.dumps(reread.request)) == request
 
 
 @pytest.mark.parametrize("factor", FACTORS)

@@ -99,8 +99,8 @@ def test_two_workers_and_a_second_run_give_the_same_digests(suite: Path, tmp_pat
     assert "bind/block: 17 images of 48x48 (draft), 1 s of one core." in first.stderr
     assert "23 images: about 1 s with 2 cores" in first.stderr
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
-    again = succeed(*command)
-    assert "images are already rendered" not in again.stderr
+    second_run = succeed(*command)
+    assert "images are already rendered" not in second_run.stderr
     assert times == {path: path.stat().st_mtime_ns for path in times}
 
 
