@@ -10,11 +10,14 @@ from statistics import median
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure in one unit; `values` are repeated measurements of it."""
+    """One figure, measured several times."""
 
     name: str
+    """What is measured, and its bar if it has one."""
     unit: str
+    """Such as "s" or "CPU s"."""
     values: tuple[float, ...]
+    """Repeated measurements of it, in that unit."""
 
     @property
     def median(self) -> float:

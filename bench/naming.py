@@ -19,11 +19,12 @@ _MARGIN = 1.5  # of a crop, times the longer side of the object's box
 
 
 class Shown(NamedTuple):
-    """Objects cut out of images: uint8 (n, 72, 72, 3), and of each the numbers of its names: (n,
-    kinds)."""
+    """Objects cut out of images, and their true names."""
 
     crops: np.ndarray
+    """uint8 (n, 72, 72, 3)."""
     truths: np.ndarray
+    """The number of each object's name of each kind: (n, kinds)."""
 
 
 class _Block(nn.Module):

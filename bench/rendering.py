@@ -48,12 +48,14 @@ def _rates() -> list[Figure]:
 
 
 class _Run(NamedTuple):
-    """Images a second between the first and the last answer, seconds to the first, user seconds an
-    image with start."""
+    """The speed of one rendering."""
 
     rate: float
+    """Images a second between the first and the last answer."""
     first: float
+    """Seconds to the first answer, with the start of the process."""
     used: float
+    """User seconds an image, start included."""
 
 
 def _render(width: int, height: int, quality: str, images: int, workers: int) -> _Run:

@@ -63,6 +63,7 @@ class Benchmark:
     """
 
     world: World
+    """The world whose images its items are about."""
     tables: Mapping[str, pa.Table]
     """The judged columns of each table, by name of the table."""
     manifest: Mapping[str, Any]

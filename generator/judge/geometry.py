@@ -138,9 +138,13 @@ class SceneGeometry:
     terms: Terms
     """The terms of the world's vocabulary."""
     _fitting: dict[ObjectMention, int] = field(default_factory=dict)
+    """Cache of `fitting`."""
     _having: dict[Pair, int] = field(default_factory=dict)
+    """The objects with each (kind, value), as bits; empty until first needed."""
     _decided: dict[tuple[str, bool], DecidedPairs] = field(default_factory=dict)
+    """Cache of `decided`, by its arguments."""
     _grids: dict[int, list["StandingObject"]] = field(default_factory=dict)
+    """Cache of `_objects_along_axes`, by arity."""
 
     def forget(self) -> None:
         """Drop cached results, to save memory."""

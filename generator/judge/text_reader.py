@@ -248,6 +248,7 @@ class _AddedTraits(NamedTuple):
     """What a later part of the text says of a mentioned object."""
 
     reference: _Reference
+    """The object that it speaks of."""
     values: list[Pair]
     """Further values; empty for a denial."""
     without: Pair | None

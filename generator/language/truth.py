@@ -133,6 +133,7 @@ class _Condition(NamedTuple):
     """A relation that an assignment of objects to mentions has to fulfil."""
 
     link: Link
+    """The relation, between the places of two mentions."""
     denied_of: Sequence[int] | None
     """If not None, the relation is denied of all of these objects, in place of the object that is
     assigned to its second mention."""
