@@ -405,7 +405,8 @@ def read_scene(record: str, terms: Terms) -> SceneGeometry:
             that is not finite.
     """
     data = parse_json(record)
-    json.dumps(data, allow_nan=False)  # refuses NaN and infinity, which JSON parsers accept
+    # Refuses NaN and infinity, which JSON parsers accept.
+    json.dumps(data, allow_nan=False)
     objects, positions, fronts = [], [], []
     for object_data in data["objects"]:
         category, values = object_data["category"], object_data["attributes"]

@@ -151,6 +151,7 @@ def _decide_single(fitting: Sequence[Sequence[int]], links: Sequence[Link], fact
         links: the relations between these mentions.
         facts: of the scene.
     """
+    # Without denials, every mention needs an object.
     if not all(fitting) and all(link.holds for link in links):
         return False
     existing = _decide_assignments(fitting, [_Condition(link, None) for link in links], facts)

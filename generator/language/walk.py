@@ -81,9 +81,11 @@ class Walker:
         Returns:
             The subgraph; None if no walk has enough relations and attributes.
         """
+        # No walk can name more than there is.
         if len(eligible) < cell.n_objects or self._lacks_attributes(cell, eligible, sayable):
             return None
 
+        # The objects and relations.
         for _ in range(_MOST_WALKS):
             if within:
                 walked = _draw_part(within, cell, stream)
@@ -101,6 +103,7 @@ class Walker:
         else:
             return None
 
+        # The attributes, among all that may be named of these objects.
         attributes: list[list[tuple[str, str]]] = [[] for _ in objects]
         for place, kind in stream.sample(attribute_slots, cell.n_attributes):
             attributes[place].append((kind, facts.values[objects[place]][kind]))
@@ -153,7 +156,8 @@ class Walker:
         here = unvisited.pop()
         objects = [here]
         links: list[Link] = []
-        filled: set[tuple[int, int]] = set()  # (object, slot) of all relations so far
+        # (object, slot) of all relations so far.
+        filled: set[tuple[int, int]] = set()
         while len(links) < cell.n_relations:
             full = len(objects) == cell.n_objects
 
