@@ -112,8 +112,17 @@ def figures() -> list[Figure]:
 
 
 def misses(study: Study, seed: int, draws: int = DRAWS) -> tuple[float, float]:
-    """How often, in percent, the 95% and the 99% interval of two models with equal means miss their
-    true difference. The true difference includes the effects of the values and objects."""
+    """Measure how often intervals miss the true difference of two models with equal means.
+
+    Args:
+        study: what is simulated.
+        seed: of the random numbers.
+        draws: how often.
+
+    Returns:
+        Percent of 95% intervals, and of 99% intervals. The true difference includes the effects of
+        the values and objects.
+    """
     t = []
     freedom = []
     for difference, true in simulate(study, seed, draws):
@@ -124,8 +133,17 @@ def misses(study: Study, seed: int, draws: int = DRAWS) -> tuple[float, float]:
 
 
 def shown_at_detectable(study: Study, seed: int, draws: int = DRAWS) -> float:
-    """How often, in percent, a model is found ahead when its true lead is the median detectable
-    difference of equal models."""
+    """Measure how often a model is found ahead when its true lead is the median detectable
+    difference of equal models.
+
+    Args:
+        study: what is simulated; without effects of values and objects.
+        seed: of the random numbers.
+        draws: how often.
+
+    Returns:
+        Percent of draws.
+    """
     study = replace(study, of_values=0.0)
 
     # The detectable difference as a share; 1 where none is detectable.
@@ -147,7 +165,16 @@ def shown_at_detectable(study: Study, seed: int, draws: int = DRAWS) -> float:
 
 
 def simulate(study: Study, seed: int, draws: int) -> list[tuple[Difference, float]]:
-    """What is found about two models in each draw, and their true difference."""
+    """Draw two models again and again, and compare them.
+
+    Args:
+        study: what is simulated.
+        seed: of the random numbers.
+        draws: how often.
+
+    Returns:
+        For each draw, what is found about the models, and their true difference.
+    """
     rng = np.random.default_rng(seed)
     items, clusters = items_of(study)
     results = []
@@ -186,9 +213,17 @@ def items_of(study: Study) -> tuple[np.ndarray, Clusters]:
 def draw_outcomes(
     study: Study, items: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """The outcomes (runs, n) of two models in a block with new effects, and their true difference.
-    It includes the effects of the block's values and objects: the claim is about this
-    vocabulary."""
+    """Draw the outcomes of two models in a block with new effects.
+
+    Args:
+        study: what is simulated.
+        items: (n, 3) cluster and two bindings of each item.
+        rng: the random numbers.
+
+    Returns:
+        The outcomes (runs, n) of each model, and their true difference. It includes the effects of
+        the block's values and objects: the claim is about this vocabulary.
+    """
     cluster_of_item, bindings_of_item = items[:, 0], items[:, 1:]
     n_clusters = cluster_of_item.max() + 1
     n_bindings = study.values * study.objects

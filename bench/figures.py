@@ -26,7 +26,14 @@ class Figure:
 
 
 def repeated(name: str, unit: str, measure: Callable[[], float], times: int = 3) -> Figure:
-    """Measure a figure several times."""
+    """Measure a figure several times.
+
+    Args:
+        name: what is measured.
+        unit: of the measurements.
+        measure: measures it once.
+        times: how often.
+    """
     return Figure(name, unit, tuple(measure() for _ in range(times)))
 
 

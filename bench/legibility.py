@@ -67,7 +67,16 @@ def family(world: str) -> Vocabulary:
 
 
 def rendered(folder: Path, world: str, side: int, quality: str, seed: int, scenes: int) -> Dataset:
-    """All images of a world; images that are not yet in the folder are rendered into it."""
+    """Render a world, as far as its images are not in the folder yet.
+
+    Args:
+        folder: the folder of all worlds.
+        world: a name of WORLDS.
+        side: of its images, pixels.
+        quality: draft, standard or reference.
+        seed: of its scenes.
+        scenes: their number.
+    """
     vocabulary = family(world)
     path = folder / f"{world}.toml"
     path.write_text(vocabulary.toml(), encoding="utf-8")

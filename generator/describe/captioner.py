@@ -277,7 +277,16 @@ class Draft:
         return Form(tuple(mentions))
 
     def name_related_pair(self, i: int, relation: str, j: int) -> Form:
-        """The form that names two objects of the scene and a relation."""
+        """Make the form that names two objects of the scene and a relation.
+
+        Args:
+            i: Number of the object that stands in the relation.
+            relation: Its name.
+            j: Number of the object to which it stands so.
+
+        Returns:
+            The form.
+        """
         return self.name_objects((i, j), ())._replace(relations=(Link(0, relation, 1),))
 
     def draw_tested_pair(self) -> Form | None:
@@ -521,7 +530,18 @@ class Draft:
     def make_item_in_template(
         self, kind: str, skill: str | None, form: Form, foils: Sequence[Foil], template: str
     ) -> Item:
-        """Make the item of a caption (slot c) and its foils (slot n) in a template."""
+        """Make the item of a caption (slot c) and its foils (slot n) in a template.
+
+        Args:
+            kind: The kind of the item.
+            skill: What it tests; None for mixed captions.
+            form: The caption.
+            foils: Its foils.
+            template: Of all texts except those that are denied as a whole, which have their own.
+
+        Returns:
+            The item.
+        """
         caption = Text(form, NEGATED if form.negated else template)
         candidates = [Candidate(caption, "c", True)]
         for foil in foils:

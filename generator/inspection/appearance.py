@@ -223,8 +223,16 @@ def _masks_of(vocabulary: Vocabulary, name: str, points: NDArray[np.float32]) ->
 
 
 def mask(points: NDArray[np.float32], heading: float, camera: Camera) -> NDArray[np.bool_]:
-    """The mask (SIDE, SIDE) of points (n, 3) turned by `heading` (radians) about z, scaled to touch
-    the edges."""
+    """Draw the mask of an object, scaled so that it touches the edges.
+
+    Args:
+        points: Points on its surface (n, 3), metres.
+        heading: Its turn about z, radians.
+        camera: The camera that sees it at the origin.
+
+    Returns:
+        (SIDE, SIDE).
+    """
     x, y, z = points.T
     cos = np.float32(math.cos(heading))
     sin = np.float32(math.sin(heading))
@@ -362,8 +370,16 @@ def _has(known: Vocabulary, vocabulary: Vocabulary, kind: str, category: str, va
 
 
 def contrast_of(textured: NDArray[np.float64], plain: NDArray[np.float64], mask: Mask) -> float:
-    """The contrast of a texture within a mask [h, w]. The images [h, w, 3], with and without it,
-    are linear light."""
+    """Measure the contrast of a texture.
+
+    Args:
+        textured: The image of an object with it, linear light [h, w, 3].
+        plain: The image of the same object without it.
+        mask: The object's pixels [h, w].
+
+    Returns:
+        The contrast, as LEAST_CONTRAST defines it; 0 if no pixel shows the object.
+    """
     # Pixels of the edge mix the object with what is behind it; a thin object has no others.
     inside = ndimage.binary_erosion(mask)
     if not inside.any():

@@ -62,7 +62,21 @@ def object_masks(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) ->
 def object_mask(
     scene_object: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tuple[int, int]
 ) -> Mask:
-    """The mask of an object as if nothing hid it. Arguments and errors as of `object_masks`."""
+    """Draw the mask of an object as if nothing hid it.
+
+    Args:
+        scene_object: The object.
+        camera: The camera of its scene.
+        vocabulary: The vocabulary of its family.
+        size: Width and height of the image, pixels.
+
+    Returns:
+        The mask [height, width].
+
+    Raises:
+        UserError: The mesh is not installed.
+        ValueError: The object is not in front of the camera.
+    """
     mesh_name = vocabulary.meshes[scene_object.category]
     vertices, faces = _load_mesh(mesh_name, vocabulary.assets)
 

@@ -163,7 +163,15 @@ class Lexicon:
             ) from None
 
     def mention(self, terms: tuple[str, ...], words: list[Word]) -> ObjectMention:
-        """The object that some terms, whose words these are, mention."""
+        """Read the object that a phrase mentions.
+
+        Args:
+            terms: The terms of the phrase.
+            words: Their classes and meanings.
+
+        Returns:
+            The mention; the same instance for equal phrases.
+        """
         known = self.known_mentions.get(terms)
         if known is None:
             number = next((meaning for name, meaning in words if name in ("number", "none")), 1)
@@ -176,7 +184,15 @@ class Lexicon:
     def with_traits(
         self, mention: ObjectMention, pairs: list[Pair], without: Pair | None
     ) -> ObjectMention:
-        """The mention with further values `pairs`, or with the denied value `without`.
+        """Add what a text says of an object after its phrase.
+
+        Args:
+            mention: The object.
+            pairs: Further values that are asserted.
+            without: A value or category that is denied; None for none.
+
+        Returns:
+            The mention with them.
 
         Raises:
             UnreadableError: It has a count, a second denial, or two values of a kind.

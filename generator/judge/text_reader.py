@@ -405,7 +405,8 @@ class _Reading:
         places = [
             place for place, mention in enumerate(self._objects) if mention.category == category
         ]
-        if isinstance(mark, int):  # an ordinal: the second cube
+        if isinstance(mark, int):
+            # An ordinal: the second cube.
             places = places[mark - 1 : mark]
         elif mark is not None:
             places = [place for place in places if mark in self._objects[place].attributes]

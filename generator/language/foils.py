@@ -504,8 +504,13 @@ def _put(items: tuple[T, ...], place: int, new: T) -> tuple[T, ...]:
 
 
 def denial_of(atom: Atom, value: str, taken_back: bool) -> str:
-    """The change of a foil that denies an atom; with `taken_back`, of a foil that asserts an atom
-    that its caption denies.
+    """Name the change between a caption and a foil that denies one of its atoms.
+
+    Args:
+        atom: The atom.
+        value: The value that it asserts or denies.
+        taken_back: Whether it is the other way round: the caption denies the atom, and the foil
+            asserts it.
 
     >>> denial_of(Atom("attribute", 0, "color"), "red", False)
     '0:color:red>not red'

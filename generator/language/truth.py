@@ -381,6 +381,12 @@ class Axes:
         gets its stacking relation, never its distance: stacked objects are always near, so `near`
         would be true more often than `far`.
 
+        Args:
+            facts: of the scene.
+            axis: the number of the axis.
+            i: the number of the first object.
+            j: the number of the second.
+
         Returns:
             The axis and the relation; None if the scene decides neither relation.
         """

@@ -116,6 +116,11 @@ class Walker:
 
         If no walk of that length is found, tries shorter walks; if none has a relation, the
         subgraph has none.
+
+        Args:
+            facts: of the scene.
+            eligible: objects that may be named.
+            stream: the random numbers.
         """
         # A relation of a slot joins two objects, so a slot has at most half as many as objects.
         n_slots = len(set(self._axes.slots))

@@ -117,9 +117,15 @@ class NameCounts(CellCounts):
         return tuple(cells)
 
     def uses(self, role: int, place: int, in_scene: Sequence[str]) -> dict[str, int]:
-        """How often each name of a role is used: its count at a place plus its overall count.
+        """Count how often each name of a role is used: at a place, plus at all places.
 
-        `in_scene`: names that the scene has already, which are not counted yet.
+        Args:
+            role: VALUE or OBJECT.
+            place: the place from left to right.
+            in_scene: names that the scene has already, which are not counted yet.
+
+        Returns:
+            The uses by name.
         """
         counts = self.filled
         uses = {}
@@ -146,6 +152,11 @@ class NameCounts(CellCounts):
         First come replacements by another name of the same class, which change the overall counts.
         Then come exchanges with the name at another place. These change only the counts at two
         places, and they usually stay in the split where no replacement does.
+
+        Args:
+            old: the arrangement.
+            place: the place of the spot.
+            role: VALUE or OBJECT.
         """
         name = old[place][role]
         cells_here = self.name_cells(role, place)
@@ -183,23 +194,38 @@ class LeastUsed:
         self._n_levels = n_levels
 
     def name(self, role: int, place: int, options: Sequence[str], in_scene: Sequence[str]) -> str:
-        """A name of a role for a place; `in_scene` has the names of this role already drawn."""
+        """Pick a name.
+
+        Args:
+            role: VALUE or OBJECT.
+            place: the place that it is for.
+            options: the names to choose from.
+            in_scene: the names of this role that the scene has already.
+        """
         uses = self._counts.uses(role, place, in_scene)
         return self._pick(options, [uses[name] for name in options])
 
     def binding(
         self, place: int, options: Sequence[Binding], in_scene: Sequence[Binding]
     ) -> Binding:
-        """A binding for a place; `in_scene` has the bindings already drawn."""
+        """Pick a binding.
+
+        Args:
+            place: the place that it is for.
+            options: the bindings to choose from.
+            in_scene: the bindings that the scene has already.
+        """
         value_uses = self._counts.uses(VALUE, place, [binding[VALUE] for binding in in_scene])
         object_uses = self._counts.uses(OBJECT, place, [binding[OBJECT] for binding in in_scene])
         uses = [value_uses[value] + object_uses[category] for value, category in options]
         return self._pick(options, uses)
 
     def _pick(self, options: Sequence[T], uses: Sequence[int]) -> T:
+        """One of the options, by how often each is used."""
         most = min(uses)
         if self._n_levels > 1:
-            most = sorted(set(uses))[: self._n_levels][-1]
+            lowest_levels = sorted(set(uses))[: self._n_levels]
+            most = lowest_levels[-1]
         good = [option for option, count in zip(options, uses, strict=True) if count <= most]
         return good[self._stream.below(len(good))]
 

@@ -50,6 +50,14 @@ def with_room(objects: Objects, exchange: Exchange | None, vocabulary: Vocabular
     furthest.
 
     Positions found for these objects fit both scenes of the pair.
+
+    Args:
+        objects: of the first scene.
+        exchange: what its twin exchanges; None for a scene without a twin.
+        vocabulary: of the world.
+
+    Returns:
+        The objects to find positions for.
     """
     if exchange is None:
         return objects
