@@ -216,8 +216,8 @@ def _listed_texts(benchmark: Benchmark, index_of: dict[str, int]) -> list[tuple[
     """Each text that is listed about a shown scene, with the protocols that ask it."""
     item_ids = benchmark.items["item_id"].to_pylist()
     protocol_of = dict(zip(item_ids, benchmark.items["protocol"].to_pylist(), strict=True))
-    names = ("scene_id", "truth", "text_id", "item_id")
-    columns = [benchmark.candidates[name].to_pylist() for name in names]
+    column_names = ("scene_id", "truth", "text_id", "item_id")
+    columns = [benchmark.candidates[name].to_pylist() for name in column_names]
     listed = []
     for scene_id, truth, text_id, item_id in zip(*columns, strict=True):
         if scene_id in index_of:

@@ -52,8 +52,8 @@ class NameCounts(CellCounts):
         # this order, and with it the order of ties.
         name_cells = [self.cells_of(pair) for pair in pairs]
         pair_cells = []
-        for cells, cluster in zip(name_cells, clusters, strict=True):
-            pair_cells.append((*cells, self.cell((CLUSTER_COUNTS,), cluster)))
+        for own_cells, cluster in zip(name_cells, clusters, strict=True):
+            pair_cells.append((*own_cells, self.cell((CLUSTER_COUNTS,), cluster)))
         self._cells_of_pair = dict(zip(pairs, pair_cells, strict=True))
         self._pair_cells = np.array(pair_cells)
         self.n_clusters = len(set(clusters))
