@@ -1,16 +1,17 @@
-"""Completes drafts of scenes: values of the untested kinds, depth orders, environments, and the
-directions in which the camera looks."""
+"""Completes drafts of scenes: values of the untested kinds, depth orders, on which own side of an
+object another stands, environments, and the directions in which the camera looks."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import islice, product
 
 import numpy as np
 
 from generator.base.streams import Stream
+from generator.dataset.relations import AXIS_OF
 from generator.holdout.membership import Arrangement, Rule
 from generator.plan.balance import CellCounts, Cells, choose
-from generator.scene.layouts import certain_relations, is_consistent
+from generator.scene.layouts import Fact, certain_relations, is_consistent
 from generator.scene.planned import Attributes, Planned
 from generator.vocabulary.environments import Environment
 from generator.vocabulary.materials import AttributeValue, linear_of
@@ -56,6 +57,7 @@ class AttributeSampler:
         self._environment_counts = CellCounts()
         self._sector_counts = CellCounts()
         self._depth_counts = CellCounts()
+        self._own_side_counts = CellCounts()
         self._hidden_in: dict[tuple[str, str], set[str]] = {}
         for kind, values in rule.vocabulary.attributes.items():
             for name, value in values.items():
@@ -73,8 +75,8 @@ class AttributeSampler:
             yield from self.fill(block)
 
     def fill(self, drafts: Sequence[Planned]) -> Iterator[Planned]:
-        """Yield the scenes with all attributes, an environment, a viewing direction and a depth
-        order.
+        """Yield the scenes with all attributes, an environment, a viewing direction, a depth order
+        and own directions.
 
         In every split, a scene avoids environments where one of its objects would vanish on the
         ground.
@@ -82,14 +84,16 @@ class AttributeSampler:
         arrangements = [draft.arrangement(self._tested) for draft in drafts]
         contents = self._draw_contents(arrangements)
         depth_orders = self._choose_depth_orders(drafts)
+        own_facts = self._choose_own_facts(drafts, depth_orders)
         environments = self._choose_environments(arrangements, contents)
         yaws = self._draw_yaws(arrangements, environments)
-        for draft, objects, depth_order, environment, yaw in zip(
-            drafts, contents, depth_orders, environments, yaws, strict=True
+        for draft, objects, depth_order, facts, environment, yaw in zip(
+            drafts, contents, depth_orders, own_facts, environments, yaws, strict=True
         ):
             yield draft._replace(
                 objects=objects,
                 depth_order=depth_order,
+                own_facts=facts,
                 environment=environment,
                 yaw=yaw,
                 part=self._part,
@@ -186,6 +190,47 @@ class AttributeSampler:
         ):
             for class_key in (("place", place), ("value", value), ("object", category)):
                 cells.append(self._depth_counts.cell(class_key, rank))
+        return tuple(cells)
+
+    def _choose_own_facts(
+        self, drafts: Sequence[Planned], depth_orders: Sequence[tuple[int, ...]]
+    ) -> list[tuple[Fact, ...]]:
+        """The drafted own directions, or their opposites: each of two opposites is equally frequent
+        for every category, place and depth of the object that looks."""
+        facts_of_draft = [self._possible_own_facts(draft) for draft in drafts]
+        if all(len(options) == 1 for options in facts_of_draft):
+            return [options[0] for options in facts_of_draft]
+        options_of_draft = []
+        for draft, depth_order, options in zip(drafts, depth_orders, facts_of_draft, strict=True):
+            options_of_draft.append(
+                [self._own_side_cells(draft, depth_order, facts) for facts in options]
+            )
+        choices = choose(options_of_draft, self._own_side_counts, self._stream)
+        return [options[choice] for options, choice in zip(facts_of_draft, choices, strict=True)]
+
+    def _possible_own_facts(self, draft: Planned) -> list[tuple[Fact, ...]]:
+        """The own directions of a draft and their opposites, in all combinations that are in the
+        same split."""
+        alternatives = []
+        for one, direction, ground in draft.own_facts:
+            opposite = AXIS_OF[direction].opposite(direction)
+            alternatives.append([(one, direction, ground), (one, opposite, ground)])
+        possible = []
+        for facts in product(*alternatives):
+            if facts == draft.own_facts or self._is_in_its_split(draft._replace(own_facts=facts)):
+                possible.append(facts)
+        return sorted(possible)
+
+    def _own_side_cells(
+        self, draft: Planned, depth_order: tuple[int, ...], facts: Sequence[Fact]
+    ) -> Cells:
+        cells = []
+        for _, direction, ground in facts:
+            axis = AXIS_OF[direction].rules
+            category, _ = draft.objects[ground]
+            spot = (ground, depth_order[ground])
+            for class_key in ((axis, "object", category), (axis, "spot", spot)):
+                cells.append(self._own_side_counts.cell(class_key, direction))
         return tuple(cells)
 
     def _choose_environments(

@@ -1,19 +1,21 @@
-"""Draws layouts (orders, clumps and stacks of a planned scene, without positions) and derives their
-relations.
+"""Draws layouts (orders, clumps, stacks and own directions of a planned scene, without positions)
+and derives their relations.
 
 Two orders say which object is further right and which is further behind. Clumps say which objects
 are near each other. Stacks say which object rests on which. A relation of space follows from one of
-these, so a plan can decide it before positions are drawn.
+these, so a plan can decide it before positions are drawn. Own directions say on which side of an
+object, as it looks itself, the other one stands; its heading is then drawn so.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import Protocol
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
-from generator.dataset.relations import ORDERS, PlannedBy
+from generator.dataset.own_frames import is_own_direction
+from generator.dataset.relations import ORDERS, OWN, PlannedBy
 from generator.scene.relations import Truth
 from generator.vocabulary.relations import Relation
 from generator.vocabulary.schema import Vocabulary
@@ -35,6 +37,8 @@ class HasLayout(Protocol):
     def rests_on(self) -> tuple[int | None, ...]: ...
     @property
     def clumps(self) -> tuple[int, ...]: ...
+    @property
+    def own_facts(self) -> tuple[Fact, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -49,12 +53,16 @@ class Layout:
     clumps: tuple[int, ...] = ()
     """The clump number of each object. Objects of one clump are near, those of two clumps are far
     from each other; () when the plan leaves distances open."""
+    own_facts: tuple[Fact, ...] = ()
+    """Directions in the own frame of their second object, which looks so that the first stands
+    within the margin of that axis: of the two directions of the other axis neither holds. Objects
+    that are second in none may look anywhere."""
 
 
 def certain_relations(planned: HasLayout, vocabulary: Vocabulary) -> tuple[Fact, ...]:
     """The relations that hold in every scene of a plan.
 
-    A relation that is neither here nor in `open_relations` is false in every scene of the plan.
+    A relation that is neither here nor in `open_relations` holds in no scene of the plan.
 
     >>> from generator.vocabulary.schema import read_vocabulary
     >>> certain_relations(Layout(depth_order=(1, 0)), read_vocabulary("clevr"))
@@ -123,7 +131,12 @@ def _clumps_are_possible(layout: HasLayout) -> bool:
     return True
 
 
-def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabulary) -> Layout:
+def draw_layout(
+    categories: Sequence[str],
+    stream: Stream,
+    vocabulary: Vocabulary,
+    own_frames: Collection[str] = (),
+) -> Layout:
     """A random consistent layout for objects of these categories, listed from left to right.
 
     Two objects are near or far with equal probability. Of two unstacked neighbours in a clump, each
@@ -134,6 +147,9 @@ def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabular
         categories: the category of each object.
         stream: draws the layout.
         vocabulary: says which relations a plan decides, and what can carry what.
+        own_frames: categories on whose own sides the plan decides what stands. Beside one other
+            object, each of the four directions has the same probability; beside more, an object
+            can hardly look so that all of them are within the margin of an axis.
 
     Raises:
         UserError: there are too many objects for a consistent layout.
@@ -144,8 +160,9 @@ def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabular
     rests_on = (
         _draw_stacks(categories, clumps, stream, vocabulary) if "stacks" in planned_by else ()
     )
+    own_facts = _draw_own_facts(categories, own_frames, stream) if n == 2 else ()
     for _ in range(_TRIES):
-        layout = Layout(_draw_depth_order(n, rests_on, stream), rests_on, clumps)
+        layout = Layout(_draw_depth_order(n, rests_on, stream), rests_on, clumps, own_facts)
         if is_consistent(layout, categories, vocabulary):
             return layout
     raise UserError(
@@ -167,6 +184,8 @@ def _decisions(planned: HasLayout, vocabulary: Vocabulary) -> Iterator[tuple[Fac
                 holds = decide(planned, vocabulary, relation, first, second)
                 if negated and holds is not None:
                     holds = not holds
+            elif is_own_direction(name):
+                holds = _is_on_own_side(planned, name, i, j)
             yield (i, name, j), holds
 
 
@@ -200,6 +219,12 @@ def _is_on_top(
     planned: HasLayout, _vocabulary: Vocabulary, _relation: Relation, i: int, j: int
 ) -> Truth:
     return _rests(planned, i, j)
+
+
+def _is_on_own_side(planned: HasLayout, direction: str, i: int, j: int) -> Truth:
+    """Whether object i stands in a direction of object j; None if j may look anywhere."""
+    planned_directions = [name for one, name, other in planned.own_facts if (one, other) == (i, j)]
+    return direction in planned_directions if planned_directions else None
 
 
 _DECIDES_FIRST_RULE: dict[
@@ -260,6 +285,18 @@ def _draw_stacks(
             rests_on[upper] = lower
             in_stack |= {left, right}
     return tuple(rests_on) if in_stack else ()
+
+
+def _draw_own_facts(
+    categories: Sequence[str], own_frames: Collection[str], stream: Stream
+) -> tuple[Fact, ...]:
+    """A random direction for each of two objects in whose own frame the plan decides."""
+    directions = list(OWN.values())
+    facts = []
+    for ground, category in enumerate(categories):
+        if category in own_frames:
+            facts.append((1 - ground, directions[stream.below(len(directions))], ground))
+    return tuple(facts)
 
 
 def _draw_depth_order(n: int, rests_on: Sequence[int | None], stream: Stream) -> tuple[int, ...]:

@@ -28,6 +28,8 @@ class Planned(NamedTuple):
     """As in a Layout (scene/layouts.py)."""
     clumps: tuple[int, ...] = ()
     """As in a Layout."""
+    own_facts: tuple[tuple[int, str, int], ...] = ()
+    """As in a Layout."""
     exchange: Exchange | None = None
     """What distinguishes the two scenes of a minimal pair, which both have the same plan; None if
     the scene has no twin."""
@@ -56,8 +58,8 @@ class Planned(NamedTuple):
         return tuple((attributes[kind], category) for category, attributes in self.objects)
 
     def to_row(self) -> dict[str, Any]:
-        """A row of `generator.dataset.records.PLAN`, JSON-ready; with an azimuth, a row of
-        `PLAN_WITH_VIEWPOINTS`; with a ladder, a row of `PLAN_OF_LADDERS`."""
+        """A row of `generator.dataset.records.plan_schema`, JSON-ready. It has only the columns
+        that the scene needs."""
         none_of_each = (None,) * len(self.objects)
         objects = []
         for (category, attributes), depth, lower, clump in zip(
@@ -82,10 +84,16 @@ class Planned(NamedTuple):
         ladder = {}
         if self.ladder is not None:
             ladder = {"ladder": self.ladder._asdict()}
+        own_facts = {}
+        if self.own_facts:
+            own_facts = {
+                "own_facts": [dict(zip(_FACT, fact, strict=True)) for fact in self.own_facts]
+            }
         return {
             **{name: getattr(self, name) for name in _SAME_IN_ROW},
             **viewpoint,
             **ladder,
+            **own_facts,
             "named": list(self.named),
             "objects": objects,
             "exchange": self.exchange._asdict() if self.exchange else None,
@@ -97,6 +105,7 @@ class Planned(NamedTuple):
         objects, exchange = row["objects"], row["exchange"]
         rests_on = tuple(obj["rests_on"] for obj in objects)
         clumps = tuple(obj["clump"] for obj in objects)
+        own_facts = row.get("own_facts") or ()
         return cls(
             **{name: row[name] for name in _SAME_IN_ROW},
             named=tuple(row["named"]),
@@ -104,6 +113,9 @@ class Planned(NamedTuple):
             depth_order=tuple(obj["depth"] for obj in objects),
             rests_on=() if all(lower is None for lower in rests_on) else rests_on,
             clumps=() if None in clumps else clumps,
+            own_facts=tuple(
+                (fact["subject"], fact["relation"], fact["object"]) for fact in own_facts
+            ),
             exchange=Exchange(**exchange) if exchange else None,
             azimuth=row.get("azimuth"),
             turn=row.get("turn"),
@@ -111,6 +123,8 @@ class Planned(NamedTuple):
         )
 
 
+_FACT = ("subject", "relation", "object")
+"""The keys of a fact in a row."""
 _SAME_IN_ROW = ("scene_id", "cluster_id", "twin_of", "part", "split", "environment", "yaw")
 """The fields of `Planned` that a row has under the same name with the same value."""
 
