@@ -24,7 +24,8 @@ def describe_holdout(holdout: Mapping[str, Any] | None) -> str:
         'gray, blue on cube, cone: 4 combinations of color and shape'
         >>> describe_holdout({"kind": "color", "category": "shape", "bindings": pairs[:3]})
         'gray cube, gray cone, blue cube: 3 combinations of color and shape'
-        >>> describe_holdout({"triples": [["fox", "own-left", "lion"], ["cat", "own-left", "lion"]]})
+        >>> triples = [["fox", "own-left", "lion"], ["cat", "own-left", "lion"]]
+        >>> describe_holdout({"triples": triples})
         'own-left of: lion'
     """
     if holdout is None:

@@ -96,22 +96,23 @@ class ViewedPlanRow(PlanRow):
     ]
 
 
-class PlannedOwnFact(TypedDict):
+class PlannedOwnSide(TypedDict):
     """A direction in an object's own frame, which the plan of a scene decides."""
 
     subject: Annotated[int, "position of the object that stands there"]
     relation: Annotated[str, "name of the direction, such as own-left"]
     object: Annotated[int, "position of the object that looks"]
+    is_straight: Annotated[bool, "whether neither direction of the other axis holds"]
 
 
-class OwnFactsColumn(TypedDict):
+class OwnSidesColumn(TypedDict):
     """What is added to a scene to render, of a world in which directions of objects' own frames are
     held out."""
 
-    own_facts: Annotated[
-        list[PlannedOwnFact] | None,
-        "directions in which the other object stands to those whose heading the plan decides; null "
-        "if it decides none",
+    own_sides: Annotated[
+        list[PlannedOwnSide] | None,
+        "where the other object stands in the own frame of those whose heading the plan decides; "
+        "null if it decides none",
     ]
 
 
@@ -364,7 +365,7 @@ PLAN_WITH_VIEWPOINTS = _schema(ViewedPlanRow)
 """The plan of a world with viewpoints. Other plans keep the columns that they had before."""
 PLAN_OF_LADDERS = _schema(LadderPlanRow)
 """The plan of a world of ladders."""
-OWN_FACTS = _schema(OwnFactsColumn).field("own_facts")
+OWN_SIDES = _schema(OwnSidesColumn).field("own_sides")
 """The column that is added to the plan of a world in which directions of objects' own frames are
 held out."""
 BENCHMARK_TABLES = {
@@ -482,7 +483,7 @@ class RequestRecord(TypedDict, total=False):
     """Number of azimuths of the camera; absent without viewpoints and turn twins."""
     turns: list[float]
     """Turns of the camera between a scene and its turn twin, degrees; empty without such twins."""
-    own_facts: bool
+    own_sides: bool
     """Whether the plan decides on which own side of an object another stands; absent if not."""
     even_bindings: bool
     """Whether combinations are equally frequent too; absent if not."""
@@ -565,7 +566,7 @@ def plan_schema(request: Mapping[str, Any]) -> pa.Schema:
 
     Returns:
         PLAN, or PLAN_WITH_VIEWPOINTS for a world with viewpoints, or PLAN_OF_LADDERS for one of
-        ladders; with OWN_FACTS where directions in objects' own frames are held out. Its metadata
+        ladders; with OWN_SIDES where directions in objects' own frames are held out. Its metadata
         have the request and the format.
     """
     columns = PLAN
@@ -573,8 +574,8 @@ def plan_schema(request: Mapping[str, Any]) -> pa.Schema:
         columns = PLAN_WITH_VIEWPOINTS
     elif "ladder" in request:
         columns = PLAN_OF_LADDERS
-    if request.get("own_facts"):
-        columns = columns.append(OWN_FACTS)
+    if request.get("own_sides"):
+        columns = columns.append(OWN_SIDES)
     return columns.with_metadata({"format": FORMAT, "request": json.dumps(request, sort_keys=True)})
 
 

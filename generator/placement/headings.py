@@ -1,9 +1,9 @@
 """Draws the heading of each object of a scene.
 
 A heading is free within what its family allows, unless the plan says on which own side of the
-object the other one stands. Then the object looks so that the other stands within the margin of
-that axis: to its left, for example, and neither in front of it nor behind it. How far from the axis
-it stands is random within the margin.
+object the other one stands. Then it is free within that: the other object has to be beyond the
+margin in the planned direction, and if it stands straight there, within the margin of the other
+axis.
 """
 
 import math
@@ -11,14 +11,15 @@ from collections.abc import Sequence
 
 from generator.base.streams import Stream
 from generator.dataset.relations import OWN
+from generator.scene.own_side import OwnSide
 from generator.scene.planned import Planned
 from generator.scene.scene import Camera, Point
 from generator.vocabulary.schema import Vocabulary
 from generator.vocabulary.tables import ObjectSpec
 
-# Metres between what a planned heading decides and the margin. Recorded positions are rounded to
-# the micrometre, and so are the margins that the judge computes from them.
-_SAFETY = 0.01
+# How far a planned heading keeps from the margin, as a share of it. Recorded positions are rounded
+# to the micrometre, and so are the margins that the judge computes from them.
+_SLACK = 0.05
 
 _LEFTWARD = {
     OWN["front"]: 0.0,
@@ -59,13 +60,13 @@ def draw_headings(
     Returns:
         Radians; None if the objects stand too close together for a planned own direction.
     """
-    planned_sides = {ground: (one, name) for one, name, ground in planned.own_facts}
+    planned_sides = {side.object: side for side in planned.own_sides}
     headings: list[float] = []
     for i, ((category, _), position) in enumerate(zip(planned.objects, positions, strict=True)):
         spec = vocabulary.objects[category]
         if i in planned_sides:
-            one, direction = planned_sides[i]
-            facing = _draw_own_facing(position, positions[one], direction, vocabulary, stream)
+            side = planned_sides[i]
+            facing = _draw_facing(side, position, positions[side.subject], vocabulary, stream)
             if facing is None:
                 return None
             front = math.radians(spec.front or 0.0)
@@ -77,29 +78,32 @@ def draw_headings(
     return headings
 
 
-def _draw_own_facing(
-    position: Point, other: Point, direction: str, vocabulary: Vocabulary, stream: Stream
+def _draw_facing(
+    side: OwnSide, position: Point, other: Point, vocabulary: Vocabulary, stream: Stream
 ) -> float | None:
-    """A random direction (radians) in which an object looks, so that another stands in a direction
-    of its own frame, and in none of the other axis; None if the two are too close."""
-    right, ahead = other[0] - position[0], other[1] - position[1]
-    distance = math.hypot(right, ahead)
-    least_along = _margin(direction, direction, vocabulary) + _SAFETY
-    most_across = _margin(_ACROSS[direction], direction, vocabulary) - _SAFETY
+    """A random direction (radians) in which an object looks so that the other one stands on a side
+    of it; None if the two are too close together."""
+    x, y = other[0] - position[0], other[1] - position[1]
+    distance = math.hypot(x, y)
+    least_along = _margin(side.relation, vocabulary) * (1 + _SLACK)
     if distance < least_along:
         return None
-    most_angle = min(math.asin(min(1.0, most_across / distance)), math.acos(least_along / distance))
-    towards_other = math.atan2(ahead, right)
-    return towards_other - _LEFTWARD[direction] + most_angle * stream.uniform(-1, 1)
+    # The largest angle between the middle of the side and the direction to the other object.
+    most_angle = math.acos(least_along / distance)
+    if side.is_straight:
+        most_across = _margin(_ACROSS[side.relation], vocabulary) * (1 - _SLACK)
+        most_angle = min(most_angle, math.asin(min(1.0, most_across / distance)))
+    facing_side = math.atan2(y, x) - _LEFTWARD[side.relation]
+    return facing_side + most_angle * stream.uniform(-1, 1)
 
 
-def _margin(direction: str, declared: str, vocabulary: Vocabulary) -> float:
+def _margin(direction: str, vocabulary: Vocabulary) -> float:
     """The margin of an own direction, metres. A family may declare one axis alone, whose margin
     then serves for both."""
-    relations = vocabulary.relations
-    if direction not in relations:
-        direction = declared if declared in relations else _ACROSS[declared]
-    return relations[direction].margin
+    relation = vocabulary.relations.get(direction)
+    if relation is None:
+        relation = vocabulary.relations[_ACROSS[direction]]
+    return relation.margin
 
 
 def _draw_heading(position: Point, camera: Camera, spec: ObjectSpec, stream: Stream) -> float:

@@ -11,7 +11,8 @@ from generator.base.streams import Stream
 from generator.dataset.relations import AXIS_OF
 from generator.holdout.membership import Arrangement, Rule
 from generator.plan.balance import CellCounts, Cells, choose
-from generator.scene.layouts import Fact, certain_relations, is_consistent
+from generator.scene.layouts import certain_relations, is_consistent
+from generator.scene.own_side import OwnSide
 from generator.scene.planned import Attributes, Planned
 from generator.vocabulary.environments import Environment
 from generator.vocabulary.materials import AttributeValue, linear_of
@@ -84,16 +85,16 @@ class AttributeSampler:
         arrangements = [draft.arrangement(self._tested) for draft in drafts]
         contents = self._draw_contents(arrangements)
         depth_orders = self._choose_depth_orders(drafts)
-        own_facts = self._choose_own_facts(drafts, depth_orders)
+        own_sides = self._choose_own_sides(drafts, depth_orders)
         environments = self._choose_environments(arrangements, contents)
         yaws = self._draw_yaws(arrangements, environments)
-        for draft, objects, depth_order, facts, environment, yaw in zip(
-            drafts, contents, depth_orders, own_facts, environments, yaws, strict=True
+        for draft, objects, depth_order, sides, environment, yaw in zip(
+            drafts, contents, depth_orders, own_sides, environments, yaws, strict=True
         ):
             yield draft._replace(
                 objects=objects,
                 depth_order=depth_order,
-                own_facts=facts,
+                own_sides=sides,
                 environment=environment,
                 yaw=yaw,
                 part=self._part,
@@ -192,45 +193,48 @@ class AttributeSampler:
                 cells.append(self._depth_counts.cell(class_key, rank))
         return tuple(cells)
 
-    def _choose_own_facts(
+    def _choose_own_sides(
         self, drafts: Sequence[Planned], depth_orders: Sequence[tuple[int, ...]]
-    ) -> list[tuple[Fact, ...]]:
-        """The drafted own directions, or their opposites: each of two opposites is equally frequent
+    ) -> list[tuple[OwnSide, ...]]:
+        """The drafted own sides, or the opposite ones: each of two opposites is equally frequent
         for every category, place and depth of the object that looks."""
-        facts_of_draft = [self._possible_own_facts(draft) for draft in drafts]
-        if all(len(options) == 1 for options in facts_of_draft):
-            return [options[0] for options in facts_of_draft]
-        options_of_draft = []
-        for draft, depth_order, options in zip(drafts, depth_orders, facts_of_draft, strict=True):
-            options_of_draft.append(
-                [self._own_side_cells(draft, depth_order, facts) for facts in options]
+        if not any(draft.own_sides for draft in drafts):
+            return [()] * len(drafts)
+        possible = [self._possible_own_sides(draft) for draft in drafts]
+        options: list[list[Cells]] = []
+        for draft, depth_order, choices_of_draft in zip(
+            drafts, depth_orders, possible, strict=True
+        ):
+            options.append(
+                [self._own_side_cells(draft, depth_order, sides) for sides in choices_of_draft]
             )
-        choices = choose(options_of_draft, self._own_side_counts, self._stream)
-        return [options[choice] for options, choice in zip(facts_of_draft, choices, strict=True)]
+        choices = choose(options, self._own_side_counts, self._stream)
+        return [sides[choice] for sides, choice in zip(possible, choices, strict=True)]
 
-    def _possible_own_facts(self, draft: Planned) -> list[tuple[Fact, ...]]:
-        """The own directions of a draft and their opposites, in all combinations that are in the
-        same split."""
+    def _possible_own_sides(self, draft: Planned) -> list[tuple[OwnSide, ...]]:
+        """The own sides of a draft and their opposites, in all combinations that are in the same
+        split."""
         alternatives = []
-        for one, direction, ground in draft.own_facts:
-            opposite = AXIS_OF[direction].opposite(direction)
-            alternatives.append([(one, direction, ground), (one, opposite, ground)])
+        for side in draft.own_sides:
+            opposite = AXIS_OF[side.relation].opposite(side.relation)
+            alternatives.append((side, side._replace(relation=opposite)))
         possible = []
-        for facts in product(*alternatives):
-            if facts == draft.own_facts or self._is_in_its_split(draft._replace(own_facts=facts)):
-                possible.append(facts)
+        for sides in product(*alternatives):
+            if sides == draft.own_sides or self._is_in_its_split(draft._replace(own_sides=sides)):
+                possible.append(sides)
+        # Sorted, so that the draft does not come first more often than others.
         return sorted(possible)
 
     def _own_side_cells(
-        self, draft: Planned, depth_order: tuple[int, ...], facts: Sequence[Fact]
+        self, draft: Planned, depth_order: tuple[int, ...], sides: Sequence[OwnSide]
     ) -> Cells:
         cells = []
-        for _, direction, ground in facts:
-            axis = AXIS_OF[direction].rules
-            category, _ = draft.objects[ground]
-            spot = (ground, depth_order[ground])
+        for side in sides:
+            axis = AXIS_OF[side.relation].rules
+            category, _ = draft.objects[side.object]
+            spot = (side.object, depth_order[side.object])
             for class_key in ((axis, "object", category), (axis, "spot", spot)):
-                cells.append(self._own_side_counts.cell(class_key, direction))
+                cells.append(self._own_side_counts.cell(class_key, side.relation))
         return tuple(cells)
 
     def _choose_environments(

@@ -179,7 +179,7 @@ def _draft(
         environment="",
         rests_on=layout.rests_on,
         clumps=layout.clumps,
-        own_facts=layout.own_facts,
+        own_sides=layout.own_sides,
         split=split,
         named=named,
     )

@@ -171,7 +171,7 @@ class Prepared:
         if self.viewpoints is not None:
             request |= {"viewpoints": self.viewpoints, "turns": list(self.turns)}
         if any(holdout.own_frames for holdout in self.holdouts):
-            request["own_facts"] = True
+            request["own_sides"] = True
         if options.even_bindings:
             request["even_bindings"] = True
         if self.ladder is not None:

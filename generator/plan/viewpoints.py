@@ -123,8 +123,8 @@ def _classes(scene: Planned) -> list[Hashable]:
         classes.append((*split, "turn", scene.turn))
     # Where an object looks, relative to the camera, must not tell on which of its sides the other
     # stands.
-    for _, direction, ground in scene.own_facts:
-        classes += [(*split, direction), (*split, direction, "place", ground)]
+    for side in scene.own_sides:
+        classes += [(*split, side.relation), (*split, side.relation, "place", side.object)]
     for category, attributes in scene.objects:
         classes.append((*split, "category", category))
         for kind, value in attributes.items():

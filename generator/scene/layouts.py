@@ -1,21 +1,23 @@
-"""Draws layouts (orders, clumps, stacks and own directions of a planned scene, without positions)
-and derives their relations.
+"""Draws layouts (orders, clumps, stacks and own sides of a planned scene, without positions) and
+derives their relations.
 
 Two orders say which object is further right and which is further behind. Clumps say which objects
 are near each other. Stacks say which object rests on which. A relation of space follows from one of
-these, so a plan can decide it before positions are drawn. Own directions say on which side of an
-object, as it looks itself, the other one stands; its heading is then drawn so.
+these, so a plan can decide it before positions are drawn. Own sides say in which direction of an
+object's own frame the other one stands; its heading is then drawn so.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
+from types import MappingProxyType
 from typing import Protocol
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.own_frames import is_own_direction
-from generator.dataset.relations import ORDERS, OWN, PlannedBy
+from generator.dataset.relations import AXIS_OF, ORDERS, OWN, PlannedBy
+from generator.scene.own_side import OwnSide
 from generator.scene.relations import Truth
 from generator.vocabulary.relations import Relation
 from generator.vocabulary.schema import Vocabulary
@@ -38,7 +40,7 @@ class HasLayout(Protocol):
     @property
     def clumps(self) -> tuple[int, ...]: ...
     @property
-    def own_facts(self) -> tuple[Fact, ...]: ...
+    def own_sides(self) -> tuple[OwnSide, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,9 @@ class Layout:
     clumps: tuple[int, ...] = ()
     """The clump number of each object. Objects of one clump are near, those of two clumps are far
     from each other; () when the plan leaves distances open."""
-    own_facts: tuple[Fact, ...] = ()
-    """Directions in the own frame of their second object, which looks so that the first stands
-    within the margin of that axis: of the two directions of the other axis neither holds. Objects
-    that are second in none may look anywhere."""
+    own_sides: tuple[OwnSide, ...] = ()
+    """For each object whose heading the plan decides, where the other one stands. All others may
+    look anywhere."""
 
 
 def certain_relations(planned: HasLayout, vocabulary: Vocabulary) -> tuple[Fact, ...]:
@@ -135,7 +136,7 @@ def draw_layout(
     categories: Sequence[str],
     stream: Stream,
     vocabulary: Vocabulary,
-    own_frames: Collection[str] = (),
+    own_frames: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Layout:
     """A random consistent layout for objects of these categories, listed from left to right.
 
@@ -147,9 +148,10 @@ def draw_layout(
         categories: the category of each object.
         stream: draws the layout.
         vocabulary: says which relations a plan decides, and what can carry what.
-        own_frames: categories on whose own sides the plan decides what stands. Beside one other
-            object, each of the four directions has the same probability; beside more, an object
-            can hardly look so that all of them are within the margin of an axis.
+        own_frames: by category the directions in its own frame that are held out: the plan decides
+            that axis of all its objects. In scenes of two, each of the four directions has the
+            same probability. Among more, an object can hardly look so that all others are within
+            the margin of an axis, so nothing is decided.
 
     Raises:
         UserError: there are too many objects for a consistent layout.
@@ -160,9 +162,9 @@ def draw_layout(
     rests_on = (
         _draw_stacks(categories, clumps, stream, vocabulary) if "stacks" in planned_by else ()
     )
-    own_facts = _draw_own_facts(categories, own_frames, stream) if n == 2 else ()
+    own_sides = _draw_own_sides(categories, own_frames, stream) if n == 2 else ()
     for _ in range(_TRIES):
-        layout = Layout(_draw_depth_order(n, rests_on, stream), rests_on, clumps, own_facts)
+        layout = Layout(_draw_depth_order(n, rests_on, stream), rests_on, clumps, own_sides)
         if is_consistent(layout, categories, vocabulary):
             return layout
     raise UserError(
@@ -222,9 +224,13 @@ def _is_on_top(
 
 
 def _is_on_own_side(planned: HasLayout, direction: str, i: int, j: int) -> Truth:
-    """Whether object i stands in a direction of object j; None if j may look anywhere."""
-    planned_directions = [name for one, name, other in planned.own_facts if (one, other) == (i, j)]
-    return direction in planned_directions if planned_directions else None
+    """Whether object i stands in a direction of object j; None if the plan leaves it open."""
+    for side in planned.own_sides:
+        if (side.subject, side.object) != (i, j):
+            continue
+        if side.is_straight or AXIS_OF[side.relation] is AXIS_OF[direction]:
+            return direction == side.relation
+    return None
 
 
 _DECIDES_FIRST_RULE: dict[
@@ -287,16 +293,20 @@ def _draw_stacks(
     return tuple(rests_on) if in_stack else ()
 
 
-def _draw_own_facts(
-    categories: Sequence[str], own_frames: Collection[str], stream: Stream
-) -> tuple[Fact, ...]:
-    """A random direction for each of two objects in whose own frame the plan decides."""
+def _draw_own_sides(
+    categories: Sequence[str], own_frames: Mapping[str, Sequence[str]], stream: Stream
+) -> tuple[OwnSide, ...]:
+    """A random direction for each of two objects in whose own frame directions are held out. If it
+    is not on their axis, it is straight, so that none of them holds."""
     directions = list(OWN.values())
-    facts = []
-    for ground, category in enumerate(categories):
+    sides = []
+    for place, category in enumerate(categories):
         if category in own_frames:
-            facts.append((1 - ground, directions[stream.below(len(directions))], ground))
-    return tuple(facts)
+            direction = directions[stream.below(len(directions))]
+            held_out_axis = AXIS_OF[own_frames[category][0]]
+            is_straight = AXIS_OF[direction] is not held_out_axis
+            sides.append(OwnSide(1 - place, direction, place, is_straight))
+    return tuple(sides)
 
 
 def _draw_depth_order(n: int, rests_on: Sequence[int | None], stream: Stream) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from generator.scene.exchange import Exchange
 from generator.scene.ladder import Ladder
+from generator.scene.own_side import OwnSide
 
 Attributes = dict[str, str]
 """Attribute values by kind."""
@@ -28,7 +29,7 @@ class Planned(NamedTuple):
     """As in a Layout (scene/layouts.py)."""
     clumps: tuple[int, ...] = ()
     """As in a Layout."""
-    own_facts: tuple[tuple[int, str, int], ...] = ()
+    own_sides: tuple[OwnSide, ...] = ()
     """As in a Layout."""
     exchange: Exchange | None = None
     """What distinguishes the two scenes of a minimal pair, which both have the same plan; None if
@@ -84,16 +85,14 @@ class Planned(NamedTuple):
         ladder = {}
         if self.ladder is not None:
             ladder = {"ladder": self.ladder._asdict()}
-        own_facts = {}
-        if self.own_facts:
-            own_facts = {
-                "own_facts": [dict(zip(_FACT, fact, strict=True)) for fact in self.own_facts]
-            }
+        own_sides = {}
+        if self.own_sides:
+            own_sides = {"own_sides": [side._asdict() for side in self.own_sides]}
         return {
             **{name: getattr(self, name) for name in _SAME_IN_ROW},
             **viewpoint,
             **ladder,
-            **own_facts,
+            **own_sides,
             "named": list(self.named),
             "objects": objects,
             "exchange": self.exchange._asdict() if self.exchange else None,
@@ -105,7 +104,7 @@ class Planned(NamedTuple):
         objects, exchange = row["objects"], row["exchange"]
         rests_on = tuple(obj["rests_on"] for obj in objects)
         clumps = tuple(obj["clump"] for obj in objects)
-        own_facts = row.get("own_facts") or ()
+        own_sides = row.get("own_sides") or ()
         return cls(
             **{name: row[name] for name in _SAME_IN_ROW},
             named=tuple(row["named"]),
@@ -113,9 +112,7 @@ class Planned(NamedTuple):
             depth_order=tuple(obj["depth"] for obj in objects),
             rests_on=() if all(lower is None for lower in rests_on) else rests_on,
             clumps=() if None in clumps else clumps,
-            own_facts=tuple(
-                (fact["subject"], fact["relation"], fact["object"]) for fact in own_facts
-            ),
+            own_sides=tuple(map(OwnSide.from_row, own_sides)),
             exchange=Exchange(**exchange) if exchange else None,
             azimuth=row.get("azimuth"),
             turn=row.get("turn"),
@@ -123,8 +120,6 @@ class Planned(NamedTuple):
         )
 
 
-_FACT = ("subject", "relation", "object")
-"""The keys of a fact in a row."""
 _SAME_IN_ROW = ("scene_id", "cluster_id", "twin_of", "part", "split", "environment", "yaw")
 """The fields of `Planned` that a row has under the same name with the same value."""
 
