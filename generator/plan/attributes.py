@@ -233,7 +233,7 @@ class AttributeSampler:
             axis = AXIS_OF[side.relation].rules
             category, _ = draft.objects[side.object]
             spot = (side.object, depth_order[side.object])
-            for class_key in ((axis, "object", category), (axis, "spot", spot)):
+            for class_key in (axis, (axis, "object", category), (axis, "spot", spot)):
                 cells.append(self._own_side_counts.cell(class_key, side.relation))
         return tuple(cells)
 
