@@ -42,7 +42,8 @@ def forms(folders: tuple[Path, ...], margin: float, as_json: bool) -> None:
     if len(folders) < 2:
         raise UserError(f"Expected two folders or more to compare, got {len(folders)}.")
     worlds_of_form = [_worlds(folder) for folder in folders]
-    common = [key for key in worlds_of_form[0] if all(key in of_form for of_form in worlds_of_form)]
+    of_first, *of_others = worlds_of_form
+    common = [key for key in of_first if all(key in of_other for of_other in of_others)]
     if not common:
         raise UserError(
             f"{folders[0]} and {folders[1]} have no world in common; give forms of one suite."
