@@ -15,6 +15,7 @@ from PIL import Image
 from generator.base.errors import visible
 from generator.base.files import write_text
 from generator.base.pages import as_json, coded, data_url, page_environment, thumbnails
+from generator.dataset.own_frames import describe_own_frames, other_triples, own_frames_of
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.inspection.combinations import THUMBNAIL_SIDE, Combination, combination_grid
 from generator.inspection.sheets import scenes_of
@@ -103,11 +104,15 @@ def _describe_holdout(benchmark: Benchmark, n_images: int) -> str:
     holdout = benchmark.holdout or {}
     kind, category = holdout.get("kind", "value"), holdout.get("category", "object")
     parts = []
-    n_bindings, n_triples = len(holdout.get("bindings", ())), len(holdout.get("triples", ()))
+    all_triples = holdout.get("triples", ())
+    n_bindings, n_triples = len(holdout.get("bindings", ())), len(other_triples(all_triples))
+    own_frames = own_frames_of(all_triples)
     if n_bindings:
         parts.append(f"{n_bindings} combinations of {kind} and {category}")
     if n_triples:
         parts.append(f"{n_triples} relations between two objects")
+    if own_frames:
+        parts.append(f"the directions {describe_own_frames(own_frames)}")
     if not parts:
         return f"{n_images:,} images."
     return f"{n_images:,} images; training shows none of {' and '.join(parts)}."

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from generator.base.errors import UserError
 from generator.dataset.certificate import Level
-from generator.judge.held_out import ASYMMETRIC, DESIGNS
+from generator.judge.held_out import ASYMMETRIC, DESIGNS, own_frames_in_words
 
 _NAMED_CELLS = 4  # cells without questions that a certificate's sentence names
 _LISTED = 20  # findings of one fault that are listed one by one
@@ -218,6 +218,9 @@ def _describe_proof(
         f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items "
         f"have {leaks}; every positive is true, every negative false"
     ]
+    own_frames = own_frames_in_words((manifest.get("holdout") or {}).get("triples", ()))
+    if own_frames:
+        clauses.append(f"training shows nothing and says nothing of {own_frames}")
     if manifest.get("exposed_negatives"):
         clauses.append("training negatives may name what is held out")
     if manifest.get("equal_familiarity") is not False:
