@@ -541,6 +541,7 @@ class BenchmarkManifest(TypedDict, total=False):
     scenes: dict[str, int]
     """Scenes by split."""
     texts: TextsRecord
+    """How the texts were drawn, and how many there are."""
     request: dict[str, Any]
     """Options of `gen describe`: everything that decides its texts."""
     declared_leaks: list[str]

@@ -15,8 +15,10 @@ from generator.base.errors import UserError
 from generator.dataset.certificate import Level
 from generator.judge.held_out import ASYMMETRIC, DESIGNS, own_frames_in_words
 
-_NAMED_CELLS = 4  # cells without questions that a certificate's sentence names
-_LISTED = 20  # findings of one fault that are listed one by one
+_NAMED_CELLS = 4
+"""Number of cells without questions that a certificate's sentence names."""
+_LISTED = 20
+"""Number of findings of one fault that a certificate lists one by one."""
 
 logger = logging.getLogger(__name__)
 
@@ -100,6 +102,7 @@ class Images:
     level: Level = Level.RECORDS
     """How many images were checked."""
     findings: Sequence[Finding] = ()
+    """Images that differ from their records."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Numbers for the certificate, by name."""
     sentence: str = ""
@@ -160,24 +163,18 @@ def make_certificate(
     if faults:
         status = "failed"
         listed = ", ".join(f"{count} x {fault}" for fault, count in faults.items())
-        sentence = f"failed: {listed}."
+        details = f"{listed}."
     else:
         status = "as declared" if declared else "clean"
-        proven = _describe_proof(manifest, declared, counts)
+        proof = _describe_proof(manifest, declared, counts)
         if empty_cells:
-            proven += f"; {_describe_cells(empty_cells)}"
-        remade = f"not made again, since {reproduced.reason}"
-        if reproduced.done:
-            remade = "made again byte for byte"
-        compared = images.sentence or "no pixel was compared"
-        sentence = (
-            f"{status}: judged: {proven}; {remade}; at the level of {images.level}: {compared}."
-        )
+            proof += f"; {_describe_cells(empty_cells)}"
+        details = f"judged: {proof}; {_describe_checks(images, reproduced)}."
     return {
         "status": status,
         "level": images.level,
         "reproduced": reproduced.done and not reproduced.findings,
-        "sentence": sentence,
+        "sentence": f"{status}: {details}",
         "findings": list(findings.listed()),
         "faults": faults,
         "declared_leaks": declared,
@@ -200,6 +197,16 @@ def _count_rows(tables: Mapping[str, pa.Table]) -> dict[str, int]:
     for name in ("texts", "items", "candidates"):
         counts[name] = len(tables.get(name, []))
     return counts
+
+
+def _describe_checks(images: Images, reproduced: Reproduced) -> str:
+    """Whether the files were made again, and how many images were checked, as two clauses."""
+    if reproduced.done:
+        remade = "made again byte for byte"
+    else:
+        remade = f"not made again, since {reproduced.reason}"
+    compared = images.sentence or "no pixel was compared"
+    return f"{remade}; at the level of {images.level}: {compared}"
 
 
 def _describe_cells(empty_cells: Sequence[str]) -> str:

@@ -85,6 +85,11 @@ def is_consistent(layout: HasLayout, categories: Sequence[str], vocabulary: Voca
     its clump, and carries nothing itself. Clumps: two clumps do not overlap both from left to right
     and from front to behind, and at most one object of a clump lies between two others of it in
     both orders.
+
+    Args:
+        layout: orders, stacks and clumps.
+        categories: the category of each object.
+        vocabulary: says what can carry what.
     """
     return _stacks_are_possible(layout, categories, vocabulary) and _clumps_are_possible(layout)
 
@@ -158,11 +163,15 @@ def draw_layout(
     """
     n = len(categories)
     planned_by = {relation.axis.planned_by for relation in vocabulary.pair_relations.values()}
-    clumps = _draw_clumps(n, stream) if "clumps" in planned_by else ()
-    rests_on = (
-        _draw_stacks(categories, clumps, stream, vocabulary) if "stacks" in planned_by else ()
-    )
+    clumps: tuple[int, ...] = ()
+    if "clumps" in planned_by:
+        clumps = _draw_clumps(n, stream)
+    rests_on: tuple[int | None, ...] = ()
+    if "stacks" in planned_by:
+        rests_on = _draw_stacks(categories, clumps, stream, vocabulary)
     own_sides = _draw_own_sides(categories, own_frames, stream) if n == 2 else ()
+
+    # Of an inconsistent layout only the depth order is drawn again.
     for _ in range(_TRIES):
         layout = Layout(_draw_depth_order(n, rests_on, stream), rests_on, clumps, own_sides)
         if is_consistent(layout, categories, vocabulary):
@@ -321,11 +330,10 @@ def _draw_depth_order(n: int, rests_on: Sequence[int | None], stream: Stream) ->
     return tuple(front_to_behind.index(i) for i in range(n))
 
 
-# Metres. Stacks vary a little, but no upper object looks as if it were about to fall.
 _MOST_AXIS_OFFSET = 0.03
-
-# A bound of the square root of 2: offsets along two directions add up to a diagonal.
+"""Metres. Stacks vary a little, but no upper object looks as if it were about to fall."""
 _DIAGONAL = 1.5
+"""A bound of the square root of 2: offsets along two directions add up to a diagonal."""
 
 
 def max_axis_offset(vocabulary: Vocabulary) -> float:
@@ -365,9 +373,15 @@ def _axis_offset_bounds(vocabulary: Vocabulary) -> Iterator[float]:
 
 
 def can_carry(vocabulary: Vocabulary, lower: str, upper: str) -> bool:
-    """Whether an object of category `upper` can rest on an object of `lower` at all sizes of
-    both."""
-    lower_spec, upper_spec = vocabulary.objects[lower], vocabulary.objects[upper]
+    """Whether an object can rest on another at all sizes of both.
+
+    Args:
+        vocabulary: declares tops and feet.
+        lower: the category of the object that carries.
+        upper: the category of the object that rests on it.
+    """
+    lower_spec = vocabulary.objects[lower]
+    upper_spec = vocabulary.objects[upper]
     if lower_spec.top is None or upper_spec.foot is None:
         return False
     least_top_radius = lower_spec.top.radius * lower_spec.size * min(vocabulary.scales)
@@ -376,8 +390,14 @@ def can_carry(vocabulary: Vocabulary, lower: str, upper: str) -> bool:
 
 
 def can_hold(relation: Relation, subject: str, other: str, vocabulary: Vocabulary) -> bool:
-    """Whether a relation can hold of an object of category `subject` and one of `other` in any
-    scene."""
+    """Whether a relation can hold of two objects in any scene.
+
+    Args:
+        relation: the relation.
+        subject: the category of the first object.
+        other: the category of the second.
+        vocabulary: says what can carry what.
+    """
     if relation.axis.planned_by != "stacks":
         return True
     upper, lower, _ = relation.axis.in_terms_of_first_rule(relation.name, subject, other)
