@@ -28,8 +28,8 @@ from tests.generator.unrendered import write_planned
 
 HOLDOUT = "3x3"
 SCENES = {"train": 60, "val": 10, "seen": 600, "partial": 400, "unseen": 400}
-"""Scenes of each split; training ones are not asked about. A holdout of relations alone has no scene
-in `partial`."""
+"""Scenes of each split; training ones are not asked about. A holdout of relations alone has no
+scene in `partial`."""
 FOLDS = 5
 """Folds of the readers, by cluster."""
 _SIDES = ("left", "right", "front", "behind")
