@@ -243,6 +243,16 @@ def test_jobs_of_slurm_make_the_same(suite: Path, slurm: Path, tmp_path: Path) -
     assert worlds(tmp_path / "out") == worlds(suite)
 
 
+@pytest.mark.full
+def test_workers_of_ray_make_the_same(suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run_process(
+        "gen", "suite", declared(tmp_path), "--farm", "ray", "--workers", "1", "--out", out
+    )
+    assert done.returncode == 0, done.stderr
+    assert worlds(out) == worlds(suite)
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
