@@ -172,6 +172,7 @@ def _examples(dataset: Dataset, benchmark: Benchmark) -> Iterator[_Example]:
         for image in images:
             features += _places(image, named)
         features += [float(categories.index(name)) for name in named]
+        options: tuple[int, ...]
         if kind == "frames object":
             side = form["relations"][0][1].removeprefix("own-")
             # A relation and its opposite.
