@@ -439,7 +439,8 @@ class HoldoutRecord(TypedDict, total=False):
     turn: int | None
     """Number of the turn of a rotation, from 0; None for other designs."""
     value_groups: list[list[str]]
-    """Groups of values of a rotation; turn k holds out group i with group i + k of the objects."""
+    """Groups of values of a rotation, or of own directions; turn k holds out group i with group
+    i + k of the objects."""
     object_groups: list[list[str]]
     """Groups of categories of a rotation."""
     doses: list[DoseRecord]

@@ -203,7 +203,7 @@ class Captioner:
         Returns:
             Whether they are.
         """
-        if scene.held_out_relations is None:
+        if scene.tested_relations is None:
             return True
         return relations_fit_split(form, scene.split, self.holdout)
 
@@ -323,8 +323,8 @@ class Draft:
         """Draw two unique objects and a relation in which the first stands to the second.
 
         The opposite relation is possible between them too, or the text alone would reveal the
-        truth. If the scene shows held-out relations, the relation is one of them; else, if
-        relations are held out, training shows it between such objects.
+        truth. If the scene has `tested_relations`, the relation is one of them; else, if relations
+        are held out, training shows it between such objects.
 
         Args:
             directed: exclude relations that keep their meaning if their ends are exchanged, such as
@@ -342,9 +342,9 @@ class Draft:
                 options += [(i, axis, j) for axis in usable_axes]
 
         # Those that fit the split.
-        held_out = self.scene.held_out_relations
-        if held_out is not None:
-            options = [option for option in options if self._relation(*option) in held_out]
+        tested = self.scene.tested_relations
+        if tested is not None:
+            options = [option for option in options if self._relation(*option) in tested]
         elif self.holdout.triples and self.captioner.trained:
             options = [option for option in options if self._is_trained(*option)]
 

@@ -180,9 +180,10 @@ class DescribedScene:
     """The salience of each object; empty if no protocol needs it."""
     twin: "DescribedScene | None" = None
     """The scene whose twin this scene is; None for other scenes."""
-    held_out_relations: frozenset[tuple[int, str, int]] | None = None
-    """The held-out relations that the scene shows, as (object, relation, object). None if the
-    holdout has no relations or the scene shows none of them."""
+    tested_relations: frozenset[tuple[int, str, int]] | None = None
+    """The held-out relations that the scene shows, as (object, relation, object); in the split
+    `seen` of a rotation, those that another turn holds out. None if there are none: captions may
+    then name any relation."""
     label_order: tuple[int, ...] = ()
     """The objects in the order of the label that the scene was made for (design gzsl); empty in
     other designs."""

@@ -11,7 +11,7 @@ from generator.dataset.writer import BenchmarkWriter
 from generator.describe.captioner import Candidate, Captioner, Item, Text
 from generator.describe.protocol import Protocol
 from generator.describe.scenes import DescribedScene, RenderedScene, decide_view, place_scene
-from generator.holdout.membership import CLAIMS, FAMILIAR, Placing, Rule, cluster_of, held_out_facts
+from generator.holdout.membership import CLAIMS, FAMILIAR, Placing, Rule, cluster_of, tested_facts
 from generator.language.form import count_held_out
 from generator.plan.store import Assigned
 
@@ -215,9 +215,9 @@ class BenchmarkTables:
             return None, placing
 
         holdout = self._captioner.holdout
-        held_out_relations = None
-        if placing.triples:
-            held_out_relations = frozenset(held_out_facts(arrangement, relations, holdout))
+        tested = []
+        if holdout.triples:
+            tested = tested_facts(arrangement, relations, holdout, split)
         twin = None
         if self._last_scene is not None:
             # The steps of a ladder are all twins of its first scene.
@@ -231,7 +231,7 @@ class BenchmarkTables:
             held_out=tuple(holdout.holds_out(*binding) for binding in arrangement),
             salience=row.salience,
             twin=twin,
-            held_out_relations=held_out_relations,
+            tested_relations=frozenset(tested) if tested else None,
             label_order=assignment.named if assignment else (),
             cluster=cluster_of(arrangement, placing.triples),
             rung=row.scene.rung,

@@ -69,6 +69,12 @@ def with_doses(
         UserError: There are more doses than sub-blocks, or too few training scenes for a dose.
     """
     turns = len(holdout.value_groups)
+    if holdout.rotates_frames:
+        raise UserError(
+            f"--dose {','.join(map(str, doses))}: doses are numbers of images of a binding, and "
+            f"the holdout is a rotation of own directions; leave --dose out, or take --holdout "
+            f"turns=4."
+        )
     if holdout.turn is None or len(doses) > turns:
         raise UserError(
             f"--dose {','.join(map(str, doses))}: each dose needs a sub-block of its own, and the "

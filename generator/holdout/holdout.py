@@ -57,7 +57,8 @@ class Holdout:
     turn: int | None = None
     """The turn of a rotation, from 0; None for other designs."""
     value_groups: tuple[tuple[str, ...], ...] = ()
-    """The values of each group of a rotation; there are as many groups as turns."""
+    """The values of each group of a rotation; there are as many groups as turns. In a rotation of
+    own directions, the directions of each axis."""
     object_groups: tuple[tuple[str, ...], ...] = ()
     """The objects of each group of a rotation."""
     doses: tuple["Dose", ...] = ()
@@ -76,6 +77,20 @@ class Holdout:
         """For each object in whose own frame directions are held out, these directions, such as
         own-left and own-right."""
         return own_frames_of(self.triples)
+
+    @cached_property
+    def rotates_frames(self) -> bool:
+        """Whether this is a turn of a rotation of own directions (frame_rotation.py)."""
+        return self.turn is not None and bool(self.own_frames)
+
+    @cached_property
+    def planned_frames(self) -> dict[str, tuple[str, ...]]:
+        """For each object the directions in its own frame that no scene may show by chance: those
+        of `own_frames`; in a rotation, those that any turn holds out."""
+        if not self.rotates_frames:
+            return self.own_frames
+        directions = tuple(name for axis in self.value_groups for name in axis)
+        return dict.fromkeys(self.own_frames, directions)
 
     @cached_property
     def _absent(self) -> tuple[frozenset[str], frozenset[str]]:

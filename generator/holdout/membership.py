@@ -7,6 +7,7 @@ from itertools import combinations, permutations
 from typing import Protocol
 
 from generator.base.streams import Stream
+from generator.dataset.own_frames import is_own_direction
 from generator.holdout.holdout import Binding, Holdout, Triple
 from generator.vocabulary.schema import Vocabulary
 
@@ -89,6 +90,28 @@ def held_out_facts(arrangement: Arrangement, facts: Sequence[Fact], holdout: Hol
         for i, name, j in facts
         if holdout.holds_out_triple(categories[i], name, categories[j])
     ]
+
+
+def tested_facts(
+    arrangement: Arrangement, facts: Sequence[Fact], holdout: Holdout, split: str
+) -> list[Fact]:
+    """List the facts of an evaluated scene that its captions test: the held-out ones.
+
+    An image that is seen in this turn of a rotation of own directions is unseen in the other turn,
+    and is asked the same there. So its captions test what the other turn holds out.
+
+    Args:
+        arrangement: The bindings of the scene, left object first.
+        facts: Relations as (object, relation, object), objects by their places.
+        holdout: The holdout.
+        split: The split of the scene.
+
+    Returns:
+        The facts; empty if captions may name any relation.
+    """
+    if holdout.rotates_frames and split == "seen":
+        return [fact for fact in facts if is_own_direction(fact[1])]
+    return held_out_facts(arrangement, facts, holdout)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
-"""Checks the turns of a rotation against one another: together they hold out every binding once,
-and no turn trains on an image that another turn evaluates.
+"""Checks the turns of a rotation against one another: together they hold out every binding, or
+every own direction of every object, once, and no turn trains on an image that another turn
+evaluates.
 
 A single benchmark cannot show either, so the other turns are read from their files.
 """
@@ -13,7 +14,8 @@ from typing import Any
 from generator.judge.benchmark import TRAIN, Benchmark
 from generator.judge.certificate import Finding, finding
 from generator.judge.files import StoredDataset
-from generator.judge.held_out import ROTATION, Binding
+from generator.judge.held_out import ROTATION
+from generator.judge.lexicon import FRAMES
 
 
 @dataclass(frozen=True)
@@ -57,14 +59,18 @@ def rotation_findings(benchmark: Benchmark, name: str, turns: Sequence[Turn]) ->
         turns: All turns of the dataset, from `read_turns`.
 
     Yields:
-        "wrong turn": the held-out bindings are not the ones that groups and turn give.
+        "wrong turn": what is held out is not what groups and turn give.
         "incomplete rotation": a turn is missing, or the groups do not cover the vocabulary once.
         "shared evaluation": a scene is in one turn's training and in another turn's evaluation.
+        "wrong split": in a rotation of own directions, an unseen scene has an object that shows
+            none of its held-out directions.
     """
     holdout = benchmark.holdout
     if holdout.get("design") != ROTATION:
         return
     yield from _group_findings(benchmark)
+    if _rotates_directions(benchmark):
+        yield from _half_unseen_findings(benchmark)
     own = Turn(name, holdout, benchmark.split_of)
     siblings = [
         turn for turn in turns if turn.name != name and _same_rotation(turn.holdout, holdout)
@@ -76,7 +82,8 @@ def rotation_findings(benchmark: Benchmark, name: str, turns: Sequence[Turn]) ->
 
 
 def _group_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Whether the groups partition the world's values and objects, and give the listed bindings."""
+    """Whether the groups partition the world's values (or own directions) and objects, and give
+    what is listed."""
     holdout = benchmark.holdout
     value_groups = holdout["value_groups"]
     object_groups = holdout["object_groups"]
@@ -85,10 +92,12 @@ def _group_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
     # The groups hold each name once.
     vocabulary = tomllib.loads(benchmark.world.vocabulary)
-    for role, groups, names in (
-        ("values", value_groups, vocabulary["attributes"][holdout["kind"]]),
-        ("objects", object_groups, vocabulary["objects"]),
-    ):
+    values = ("values", [*vocabulary["attributes"][holdout["kind"]]])
+    if _rotates_directions(benchmark):
+        relations = vocabulary.get("relations", {})
+        values = ("own directions", [name for name in FRAMES["object"] if name in relations])
+    objects = ("objects", [*vocabulary["objects"]])
+    for (role, names), groups in ((values, value_groups), (objects, object_groups)):
         grouped = [name for group in groups for name in group]
         if sorted(grouped) != sorted(names):
             yield finding(
@@ -96,15 +105,17 @@ def _group_findings(benchmark: Benchmark) -> Iterator[Finding]:
                 f"the groups of holdout.json do not hold each of the world's {role} once",
             )
 
-    # The bindings follow from them and from the number of the turn.
+    # What is held out follows from them and from the number of the turn.
     if not isinstance(turn, int) or not 0 <= turn < n_groups or len(object_groups) != n_groups:
         yield finding("wrong turn", f"holdout.json names turn {turn} of {n_groups} groups")
         return
-    # Turn t holds out the values of group i with the objects of group i + t.
-    expected: set[Binding] = set()
+    # Turn t holds out the values (or directions) of group i with the objects of group i + t.
+    expected: set[tuple[str, str]] = set()
     for i, values in enumerate(value_groups):
         expected.update(product(values, object_groups[(i + turn) % n_groups]))
-    listed = benchmark.held_out.bindings
+    listed: set[tuple[str, str]] = {*benchmark.held_out.bindings}
+    for _, direction, category in benchmark.held_out.triples:
+        listed.add((direction, category))
     for value, category in sorted(listed - expected):
         yield finding(
             "wrong turn",
@@ -116,6 +127,26 @@ def _group_findings(benchmark: Benchmark) -> Iterator[Finding]:
             "wrong turn",
             f"holdout.json lacks {value} {category}, which turn {turn} of its groups holds out",
         )
+
+
+def _rotates_directions(benchmark: Benchmark) -> bool:
+    """Whether the turns hold out own directions of objects. Other turns hold out no relation."""
+    return bool(benchmark.held_out.triples)
+
+
+def _half_unseen_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Unseen scenes with an object that shows no held-out direction. The next turn would hold out
+    the other axis of that object, so the scene would be seen in no turn."""
+    turn = benchmark.holdout["turn"]
+    for scene_id, scene in benchmark.scenes_of("unseen"):
+        grounds = {ground for _, _, ground in benchmark.held_out.held_out_facts_of(scene)}
+        for number, (category, _) in enumerate(scene.objects):
+            if number not in grounds:
+                yield finding(
+                    "wrong split",
+                    f"scene {scene_id} is in unseen, and its {category} shows no direction that "
+                    f"turn {turn} holds out",
+                )
 
 
 def _missing_turns(own: Turn, siblings: Sequence[Turn]) -> Iterator[Finding]:

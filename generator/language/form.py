@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from generator.dataset.own_frames import is_own_direction
 from generator.holdout.holdout import Holdout
 
 KindValues = tuple[tuple[str, str], ...]
@@ -258,21 +259,33 @@ def equally_familiar(one: Form, other: Form, holdout: Holdout) -> bool:
 
 
 def relations_fit_split(form: Form, split: str, holdout: Holdout) -> bool:
-    """Whether a caption's relations fit the familiarity of its split, if the scene shows held-out
-    relations.
+    """Whether a caption's relations fit the familiarity of its split, if the scene has relations to
+    test (`membership.tested_facts`).
 
     Args:
         form: the meaning of the caption.
-        split: of its scene, which shows a held-out relation.
+        split: of its scene.
         holdout: what training never shows.
 
     Returns:
-        In `unseen`, whether every relation is held out. In other splits, such as `partial`, whether
-        a caption with relations names a held-out binding or triple.
+        In `unseen`, whether every relation is held out. In `seen`, which has relations to test only
+        in a rotation of own directions, whether another turn holds out every relation. In other
+        splits, such as `partial`, whether a caption with relations names a held-out binding or
+        triple.
     """
     if split == "unseen":
         return all(names_triple(form, link, holdout) for link in form.relations)
+    if split == "seen":
+        return all(_is_held_out_in_another_turn(form, link, holdout) for link in form.relations)
     return not form.relations or count_held_out(form, holdout) > 0
+
+
+def _is_held_out_in_another_turn(form: Form, link: Link, holdout: Holdout) -> bool:
+    """Whether a relation is an own direction of a named object that this turn does not hold out."""
+    subject, other = form.objects[link.subject].category, form.objects[link.object].category
+    if subject is None or other is None or not is_own_direction(link.relation):
+        return False
+    return not holdout.holds_out_triple(subject, link.relation, other)
 
 
 def names_absent(form: Form, holdout: Holdout) -> bool:

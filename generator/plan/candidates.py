@@ -377,7 +377,7 @@ class Candidates:
             held_out = []
             for _ in range(_SAMPLE_LAYOUTS):
                 layout = draw_layout(
-                    (left, right), stream, self._vocabulary, self._holdout.own_frames
+                    (left, right), stream, self._vocabulary, self._holdout.planned_frames
                 )
                 relations = certain_relations(layout, self._vocabulary)
                 without_values = (("", left), ("", right))

@@ -127,7 +127,7 @@ def draft_grid(rule: Rule, stream: Stream) -> Iterator[Planned]:
     """Draft every arrangement of two objects that differ in value and category, once."""
     for arrangement in arrangements(rule.vocabulary, rule.holdout.kind):
         categories = [category for _, category in arrangement]
-        layout = draw_layout(categories, stream, rule.vocabulary, rule.holdout.own_frames)
+        layout = draw_layout(categories, stream, rule.vocabulary, rule.holdout.planned_frames)
         yield _draft(rule, arrangement, layout, None)
 
 
@@ -137,7 +137,7 @@ def _draw_layout_in_split(
     """A random layout with which an arrangement is in its split."""
     categories = [category for _, category in arrangement]
     for _ in range(_LAYOUTS):
-        layout = draw_layout(categories, stream, rule.vocabulary, rule.holdout.own_frames)
+        layout = draw_layout(categories, stream, rule.vocabulary, rule.holdout.planned_frames)
         if not rule.holdout.triples:
             return layout
         relations = certain_relations(layout, rule.vocabulary)

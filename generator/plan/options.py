@@ -44,7 +44,8 @@ class WorldOptions:
         "relation:pair=2x3, an axis of own directions x objects such as relation:object=2x3. By "
         'name: "color=gray,blue shape=cube,cylinder", gray:cube, "left: cube, sphere", "own-left: '
         'lion" '
-        "(docs/choose.md). Also k1..7 (coverage), atoms=1x2 (systematicity), objects=3 (gzsl), "
+        "(docs/choose.md). Also turns=4 and relation:object=turns=2 (rotation), k1..7 (coverage), "
+        "atoms=1x2 (systematicity), objects=3 (gzsl), "
         "asymmetric (beside bindings), a holdout.json, or none for one split without training. "
         "Repeat for several.  [default: 3x3, or the design's own]",
         multiple=True,

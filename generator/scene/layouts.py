@@ -153,10 +153,10 @@ def draw_layout(
         categories: the category of each object.
         stream: draws the layout.
         vocabulary: says which relations a plan decides, and what can carry what.
-        own_frames: by category the directions in its own frame that are held out: the plan decides
-            that axis of all its objects. In scenes of two, each of the four directions has the
-            same probability. Among more, an object can hardly look so that all others are within
-            the margin of an axis, so nothing is decided.
+        own_frames: by category the directions in its own frame that are held out, or that a turn of
+            a rotation holds out: the plan decides that axis of all its objects. In scenes of two,
+            each of the four directions has the same probability. Among more, an object can hardly
+            look so that all others are within the margin of an axis, so nothing is decided.
 
     Raises:
         UserError: there are too many objects for a consistent layout.
@@ -305,15 +305,15 @@ def _draw_stacks(
 def _draw_own_sides(
     categories: Sequence[str], own_frames: Mapping[str, Sequence[str]], stream: Stream
 ) -> tuple[OwnSide, ...]:
-    """A random direction for each of two objects in whose own frame directions are held out. If it
-    is not on their axis, it is straight, so that none of them holds."""
+    """A random direction for each of two objects in whose own frame directions are held out. It is
+    straight if the other axis is held out, so that none of its directions holds."""
     directions = list(OWN.values())
     sides = []
     for place, category in enumerate(categories):
         if category in own_frames:
             direction = directions[stream.below(len(directions))]
-            held_out_axis = AXIS_OF[own_frames[category][0]]
-            is_straight = AXIS_OF[direction] is not held_out_axis
+            held_out_axes = {AXIS_OF[name] for name in own_frames[category]}
+            is_straight = bool(held_out_axes - {AXIS_OF[direction]})
             sides.append(OwnSide(1 - place, direction, place, is_straight))
     return tuple(sides)
 

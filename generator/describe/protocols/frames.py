@@ -138,11 +138,11 @@ class Frames(Protocol):
         if scene.split != twin.split:
             return None
         relations: dict[tuple[str, str], list[_Relation]] = {}
-        held_out = scene.held_out_relations or ()
+        tested = scene.tested_relations or ()
         for relation in self._relations(draft):
             # An unseen scene is asked about the own direction that training never shows.
             own_fact = (relation.subject, OWN[relation.own], relation.ground)
-            if self._holds_out_frames and scene.split == _UNSEEN and own_fact not in held_out:
+            if self._holds_out_frames and scene.split == _UNSEEN and own_fact not in tested:
                 continue
             opposite = draft.vocabulary.relations[relation.viewer].opposite
             if twin.facts.holds[opposite][relation.subject][relation.ground]:

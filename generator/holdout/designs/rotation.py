@@ -1,15 +1,18 @@
-"""The design rotation: every binding is unseen in one of K turns over the same images."""
+"""The design rotation: every binding, or every axis of an object's own frame, is unseen in one turn
+over the same images."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from generator.base.errors import UserError
+from generator.dataset.own_frames import describe_own_frames
 from generator.holdout.designs.base import Design, parse_scenes
+from generator.holdout.frame_rotation import FrameRotationRule, draw_frame_turns
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import Rule
 from generator.holdout.rotation import MOST_DEFAULT_TURNS, RotationRule, draw_turns, most_turns
-from generator.holdout.syntax import check_kind
+from generator.holdout.syntax import OWN_FRAMES, RELATIONS, check_kind
 from generator.vocabulary.schema import Vocabulary
 
 _OPTION = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?turns=?(?P<turns>\d+)")
@@ -49,8 +52,8 @@ class Rotation(Design):
         """One holdout for each turn.
 
         Raises:
-            UserError: The option is not like `turns=4` or `color:shape=turns=4`, or the vocabulary
-                is too small for so many turns.
+            UserError: The option is not like `turns=4`, `color:shape=turns=4` or
+                `relation:object=turns=2`, or the vocabulary is too small for so many turns.
         """
         option = " ".join(holdout_options)
         match = _OPTION.fullmatch(option)
@@ -59,8 +62,13 @@ class Rotation(Design):
                 f"Expected --holdout of the design rotation to be like turns=4 or "
                 f"{vocabulary.tested}:{vocabulary.category}=turns=4, got '{option}'."
             )
-        kind = check_kind(option, match["kind"], match["category"], vocabulary)
         turns = int(match["turns"])
+        if match["kind"] == RELATIONS[0]:
+            _check_frames(option, (match["kind"], match["category"]), opposites=opposites)
+            return draw_frame_turns(
+                spec=option, vocabulary=vocabulary, turns=turns, block_seed=block_seed
+            )
+        kind = check_kind(option, match["kind"], match["category"], vocabulary)
         _check_turns(option, turns, kind, vocabulary)
         return draw_turns(
             vocabulary=vocabulary,
@@ -72,6 +80,8 @@ class Rotation(Design):
 
     def rule(self, vocabulary: Vocabulary, holdout: Holdout) -> Rule:
         """The rule of one turn."""
+        if holdout.rotates_frames:
+            return FrameRotationRule(vocabulary, holdout)
         return RotationRule(vocabulary, holdout)
 
     def scene_counts(
@@ -87,7 +97,9 @@ class Rotation(Design):
         """
         totals = scenes_option
         if not isinstance(totals, Mapping):
-            totals = parse_scenes(totals, self.counts)
+            never = _splits_without_scenes(holdouts[0])
+            defaults = {split: n for split, n in self.counts.items() if split not in never}
+            totals = parse_scenes(totals, defaults)
         turns = len(holdouts[0].value_groups)
         for split, total in totals.items():
             if total < turns:
@@ -106,7 +118,9 @@ class Rotation(Design):
     def may_lack(self, holdout: Holdout) -> tuple[str, ...]:
         """Validation has a twentieth of the clusters, which may be none in a world of few names.
         With doses, `partial` keeps the scenes of one sub-block."""
-        return ("val", "partial") if holdout.doses else ("val",)
+        if holdout.doses:
+            return ("val", "partial")
+        return ("val", *_splits_without_scenes(holdout))
 
     def benchmark_name(self, holdout: Holdout) -> str:
         """`turn0`; with the block seed if it is not 0, and `-dose` with doses."""
@@ -124,6 +138,8 @@ class Rotation(Design):
         """A one-line summary of what is held out."""
         turns = len(holdout.value_groups)
         turn = holdout.turn or 0
+        if holdout.rotates_frames:
+            return f"turn {turn} of {turns}: {describe_own_frames(holdout.own_frames)}"
         sub_blocks = []
         for i, values in enumerate(holdout.value_groups):
             objects = holdout.object_groups[(i + turn) % turns]
@@ -131,6 +147,27 @@ class Rotation(Design):
         doses = ", ".join(f"{dose.times} times" for dose in holdout.doses)
         exposure = f"; training shows some of them {doses}" if doses else ""
         return f"turn {holdout.turn} of {turns}: {holdout.kind} {'; '.join(sub_blocks)}{exposure}"
+
+
+def _splits_without_scenes(holdout: Holdout) -> tuple[str, ...]:
+    """The splits that no scene of a turn is in. Where own directions rotate, an image with one
+    object of each turn's holdout is held out in both, so it is in no split."""
+    return ("partial",) if holdout.rotates_frames else ()
+
+
+def _check_frames(option: str, names: tuple[str, str], *, opposites: bool) -> None:
+    """Raise UserError if the relations of a rotation are not own directions, or not whole axes."""
+    if names != OWN_FRAMES:
+        raise UserError(
+            f"--holdout {option}: only directions in an object's own frame have a rotation; an "
+            f"image always shows both axes of the camera, one of which each turn would hold out, "
+            f"so none could train; take relation:object=turns=2."
+        )
+    if not opposites:
+        raise UserError(
+            f"--holdout {option}: a rotation of own directions holds out whole axes, with the "
+            f"opposite of each direction; leave --no-opposites out."
+        )
 
 
 def _check_turns(option: str, turns: int, kind: str, vocabulary: Vocabulary) -> None:
