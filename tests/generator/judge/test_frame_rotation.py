@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from generator.dataset.reader import Dataset
@@ -50,8 +49,7 @@ def splits_of(root: Path) -> list[dict[str, str | None]]:
     """The split of each scene in each turn."""
     splits = []
     for turn in TURNS:
-        path = Dataset.open(root).benchmark(turn).root / "splits.parquet"
-        rows = pq.read_table(path).to_pylist()
+        rows = Dataset.open(root).benchmark(turn).splits.to_pylist()
         splits.append({row["scene_id"]: row["split"] for row in rows})
     return splits
 
