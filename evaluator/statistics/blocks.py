@@ -85,7 +85,8 @@ def block_mean(values: Sequence[float], blocks: Sequence[str], level: float) -> 
     value = np.asarray(values, dtype=float)
     block = np.unique(np.asarray(blocks, dtype=str), return_inverse=True)[1].reshape(-1)
     runs_of_block = np.bincount(block)
-    n_blocks, n_runs = len(runs_of_block), len(value)
+    n_blocks = len(runs_of_block)
+    n_runs = len(value)
     means = np.bincount(block, weights=value) / runs_of_block
     mean = float(means.mean())
 

@@ -219,8 +219,10 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
         >>> round(mcnemar(np.array([1, 1, 1, 1, 1, 0, 0]), np.array([0, 0, 0, 0, 0, 0, 1])), 6)
         0.125
     """
-    only_first, only_second = int((first > second).sum()), int((first < second).sum())
-    smaller, total = min(only_first, only_second), only_first + only_second
+    only_first = int((first > second).sum())
+    only_second = int((first < second).sum())
+    smaller = min(only_first, only_second)
+    total = only_first + only_second
     tail = stats.binom.cdf(smaller - 1, total, 0.5) + stats.binom.pmf(smaller, total, 0.5) / 2
     return float(min(1.0, 2 * tail))
 
@@ -269,7 +271,8 @@ def block_seeds_needed(difference: Difference, lead: float, level: float = LEVEL
 
     def is_shown(seeds: int) -> bool:
         times = seeds / difference.blocks
-        error, estimate = precision.error / times, precision.estimate / times
+        error = precision.error / times
+        estimate = precision.estimate / times
         more = _Precision(error, estimate, precision.freedom * times, 0.0)
         return _lead_for_power(more, level) <= lead
 
@@ -297,7 +300,8 @@ def items_needed(
 
     def lead_with(scenes_part: float) -> float:
         saved = precision.of_scenes - scenes_part
-        error, estimate = precision.error - saved, precision.estimate - saved
+        error = precision.error - saved
+        estimate = precision.estimate - saved
         if min(error, estimate) <= TINY:
             return 0.0
         return _lead_for_power(_Precision(error, estimate, precision.freedom, 0.0), level)
