@@ -304,7 +304,9 @@ class _BudgetedAsker:
         self.answers = dict(known)
         """By name of the question, its answer."""
         self._generation = GenerationConfig(request.max_tokens, request.temperature)
-        self._budget, self._store, self._lock = request.budget, store, threading.Lock()
+        self._budget = request.budget
+        self._store = store
+        self._lock = threading.Lock()
         self._used_tokens = sum(
             answer.prompt_tokens + answer.completion_tokens for answer in known.values()
         )

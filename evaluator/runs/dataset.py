@@ -109,7 +109,8 @@ class Dataset:
                 )
             opened = reader.Dataset.open(path)
             source = BenchmarkSource(opened.root)
-            world, opened_benchmark = opened.world, opened.benchmark(benchmark)
+            world = opened.world
+            opened_benchmark = opened.benchmark(benchmark)
         column = opened_benchmark.items["protocol"]
         known = [str(name) for name in pc.unique(column).to_pylist()]
         for name in names:

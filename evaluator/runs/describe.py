@@ -243,7 +243,8 @@ def _set_up(request: AskRequest, out: Path) -> _Setup:
     truths = read_evaluated(prepared, world, request.limit)
     # All images of a world have its vocabulary.
     vocabulary = truths[0].vocabulary
-    text, schema = question.text(vocabulary), question.schema(vocabulary)
+    text = question.text(vocabulary)
+    schema = question.schema(vocabulary)
     chats = []
     for truth in truths:
         image = world.image_digest(truth.scene_id)

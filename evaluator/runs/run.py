@@ -201,7 +201,8 @@ def _scoring_record(
     needs = questions.needs
     batch, channels, image_channel = settings.batch, [CHANNEL], None
     if isinstance(model, PairScorer):
-        batch, channels = model.batch.size, list(model.channels)
+        batch = model.batch.size
+        channels = list(model.channels)
         image_channel = model.image_channel
     return {
         "protocols": list(questions.protocols),
@@ -236,7 +237,8 @@ def prepare_run(
         UserError: The request cannot be met, or the folder holds anything else.
     """
     level = check_level(request.level)
-    within, requested_protocols = names(request.within), names(request.protocols)
+    within = names(request.within)
+    requested_protocols = names(request.protocols)
     model_name = request.model_name
     dataset = request.dataset
     if not isinstance(dataset, Dataset):

@@ -90,7 +90,8 @@ class Store(ABC, Generic[T]):
     def __init__(self, path: Path):
         check_output(path, "set XDG_CACHE_HOME to another folder")
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._path, self._lock = path, threading.Lock()
+        self._path = path
+        self._lock = threading.Lock()
         with self._open() as database:
             database.execute(
                 "CREATE TABLE IF NOT EXISTS rows (name TEXT PRIMARY KEY, value BLOB NOT NULL)"

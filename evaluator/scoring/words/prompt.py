@@ -95,7 +95,8 @@ class Prompt:
         if question.form == SAME_SCENE:
             return self.same_scene.strip(), scenes
         if question.form == MATCHING:
-            template, option_texts = self.matching, self.assignments(captions)
+            template = self.matching
+            option_texts = self.assignments(captions)
         elif question.form == QUARTER_TURNS:
             template, option_texts = self.quarter_turns, captions
         elif question.form == TAKEN_FROM:
