@@ -89,7 +89,8 @@ class Endpoint:
     def __init__(self, url: str, model: str, timeout: float = TIMEOUT):
         from openai import DefaultHttpxClient, OpenAI
 
-        self.url, self.model = url, model
+        self.url = url
+        self.model = model
         self._key = os.environ.get(KEY) or "none"
         # Without redirects, so that images, questions and the key go to the named URL alone.
         client = DefaultHttpxClient(follow_redirects=False)
@@ -220,7 +221,8 @@ class ApiScorer(PairScorer):
     asks_again = True
 
     def __init__(self, endpoint: Endpoint, concurrency: int):
-        self._endpoint, self._concurrency = endpoint, concurrency
+        self._endpoint = endpoint
+        self._concurrency = concurrency
         self.counts = endpoint.counts
         self.batch = BatchSize(_BATCH, PAIR)
         served = self._make_trial_request()
@@ -321,7 +323,8 @@ class ApiAnswerer(Answerer):
     """
 
     def __init__(self, endpoint: Endpoint, concurrency: int):
-        self._endpoint, self._concurrency = endpoint, concurrency
+        self._endpoint = endpoint
+        self._concurrency = concurrency
         self.counts = endpoint.counts
         self._lock = threading.Lock()
         identity = {"weights": endpoint.model, "endpoint": endpoint.url}

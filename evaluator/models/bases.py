@@ -115,7 +115,8 @@ class TowerEncoder(DualEncoder, ABC):
 
     def prepare(self, image: Image.Image) -> Any:
         """The model's input for an RGB image, with overrides of preprocessing."""
-        return self.prepare_image(apply_image_options(image, self.image_options or {}))
+        changed = apply_image_options(image, self.image_options or {})
+        return self.prepare_image(changed)
 
     @torch.inference_mode()
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
@@ -125,9 +126,10 @@ class TowerEncoder(DualEncoder, ABC):
     @torch.inference_mode()
     def encode_images(self, images: Sequence[Any]) -> np.ndarray:
         """Unit embeddings, float32 (n, d), of RGB images or of outputs of `prepare`."""
-        inputs = [
-            self.prepare(image) if isinstance(image, Image.Image) else image for image in images
-        ]
+        inputs = []
+        for image in images:
+            is_prepared = not isinstance(image, Image.Image)
+            inputs.append(image if is_prepared else self.prepare(image))
         return unit(self.image_features(inputs))
 
 
@@ -200,6 +202,7 @@ class CrossEncoder(PairScorer, ABC):
 
         def compute(batch: Sequence[int]) -> np.ndarray:
             needed = sorted({pairs[row][0] for row in batch})
+            # Pairs come in the order of their images: those before the batch are done.
             for image in list(features):
                 if image < needed[0]:
                     del features[image]

@@ -101,7 +101,8 @@ class BlipScorer(_Blip):
         return super().score_pairs(images, pairs, contests)
 
     def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
-        model, states = self._loaded.model, torch.stack(list(features))
+        model = self._loaded.model
+        states = torch.stack(list(features))
         hidden, _ = self._read(states, texts)
         match = model.itm_head(hidden[:, 0])
         image_embeddings = F.normalize(model.vision_proj(states[:, 0]), dim=-1)

@@ -123,7 +123,8 @@ def loading(source: ModelSource) -> Iterator[None]:
 
 
 def _explain(source: ModelSource, error: Exception) -> str:
-    text, reason = str(error), first_line(error)
+    text = str(error)
+    reason = first_line(error)
     if is_out_of_memory(error):
         return (
             f"There is not enough memory to load '{source.name}'; choose --device cpu or a smaller "

@@ -130,9 +130,11 @@ def _import(place: str, spec: str) -> ModuleType:
             f"model."
         )
     if file:
-        folder, name = str(file.parent), file.stem
+        folder = str(file.parent)
+        name = file.stem
     else:
-        folder, name = os.getcwd(), place
+        folder = os.getcwd()
+        name = place
     if folder not in sys.path:
         # It stays there, as when Python runs a file, for later imports of the model.
         sys.path.insert(0, folder)

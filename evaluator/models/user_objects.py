@@ -108,7 +108,9 @@ class _Adapter:
     """As `Model.exposure`."""
 
     def __init__(self, model: Any, spec: str, *, source: Any, device: str | None):
-        self._model, self._spec, self._source = model, spec, source
+        self._model = model
+        self._spec = spec
+        self._source = source
         with user_code(spec, "eval"):
             networks = [network.eval() for network in networks_of(model)]
         self.info = {"weights": spec, "parameters": 0, "precision": "its own", "device": "its own"}
@@ -312,9 +314,11 @@ class ScorerAdapter(_Adapter, PairScorer):
         """Scores, float32 (pairs, channels); NaN for scores that are not finite."""
         expected = (len(pairs), len(self.channels))
         if self._in_bulk:
-            method, scores = "score_pairs", self._score_in_bulk(images, pairs, contests)
+            method = "score_pairs"
+            scores = self._score_in_bulk(images, pairs, contests)
         else:
-            method, scores = "score", self._score_singly(images, pairs)
+            method = "score"
+            scores = self._score_singly(images, pairs)
         if scores.dtype.kind not in "fiu" or scores.shape != expected:
             raise self._wrong(method, f"numbers of shape {expected}", scores)
         # NaN marks items as unscored, while infinity would win or lose every comparison.

@@ -35,7 +35,8 @@ def load_diffusion(
         UserError: The pipeline does not exist, does not make images from texts, or lacks a
             component; or the preset does not have an option.
     """
-    settings, target = settings_of(**options), best_device(device)
+    settings = settings_of(**options)
+    target = best_device(device)
     source = find_source(name, "diffusion:", "model_index.json")
     index = _read_index(source)
     network_class = NETWORKS[index["_class_name"]]

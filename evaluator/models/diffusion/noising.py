@@ -150,7 +150,11 @@ def staged_order(stages: tuple[int, ...]) -> np.ndarray:
 
 def _evenly_spaced(samples: list[int], count: int) -> list[int]:
     """`count` samples at the centres of as many equal parts of a list."""
-    return [samples[(2 * i + 1) * len(samples) // (2 * count)] for i in range(count)]
+    chosen = []
+    for i in range(count):
+        # The centre of part i, (i + 1/2) / count of the list, in whole numbers.
+        chosen.append(samples[(2 * i + 1) * len(samples) // (2 * count)])
+    return chosen
 
 
 def nested_order(total: int, seed: int) -> np.ndarray:
@@ -204,6 +208,8 @@ def noise(digest: str, seed: int, sample: int, shape: tuple[int, ...]) -> np.nda
     Returns:
         Standard normal noise, float32 of this shape.
     """
+    # Philox takes a key of 128 bits: noise depends on the image, seed and sample alone, whatever
+    # was drawn before.
     key = hashlib.sha256(f"{digest} {seed} {sample}".encode()).digest()
-    generator = np.random.Generator(np.random.Philox(key=np.frombuffer(key[:16], dtype=np.uint64)))
-    return generator.standard_normal(shape, dtype=np.float32)
+    philox = np.random.Philox(key=np.frombuffer(key[:16], dtype=np.uint64))
+    return np.random.Generator(philox).standard_normal(shape, dtype=np.float32)

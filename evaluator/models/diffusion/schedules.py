@@ -96,7 +96,8 @@ def _crossing_probability(critical: float, times: list[float], points: int = 201
     # crosses the boundary is counted and leaves.
     crossed = 0.0
     previous_time = 0.0
-    masses, places = np.ones(1), np.zeros(1)
+    masses = np.ones(1)
+    places = np.zeros(1)
     for time in times:
         step_deviation = np.sqrt(time - previous_time)
         bound = critical * np.sqrt(time)
