@@ -109,7 +109,8 @@ class Augmentation:
 
     def __init__(self, seed: int, mirrored: bool):
         """Set the seed of all changes, and whether images may be mirrored."""
-        self._seed, self._mirrored = seed, mirrored
+        self._seed = seed
+        self._mirrored = mirrored
 
     def __call__(self, image: Tensor, place: int, step: int) -> Tensor:
         """Change an image.
