@@ -218,7 +218,8 @@ def triples_of(benchmark: Benchmark) -> dict[str, Triple]:
     triples: dict[str, Triple] = {}
     for text, form in rows_of(benchmark.texts, "text", "form"):
         content = json.loads(form) if form else {}
-        objects, relations = content.get("objects", ()), content.get("relations", ())
+        objects = content.get("objects", ())
+        relations = content.get("relations", ())
         if len(objects) == 2 and len(relations) == 1:
             ((subject, relation, object_, _),) = relations
             first, second = (str(objects[place]["category"]) for place in (subject, object_))
@@ -247,7 +248,8 @@ def likeness(one: Triple, other: Triple) -> str:
         return "other objects"
     if other[1] not in (one[1], _OPPOSITES.get(one[1])):
         return "other axis"
-    is_turned, is_exchanged = one[1] != other[1], one[0] != other[0]
+    is_turned = one[1] != other[1]
+    is_exchanged = one[0] != other[0]
     if is_turned and is_exchanged:
         return "same meaning"
     if is_turned:

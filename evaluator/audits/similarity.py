@@ -67,7 +67,9 @@ class SentenceEncoder:
         pooling = read_pooling(find_source(folder, target.option))
         self._first_token = pools_first_token(pooling, name)
         loaded = load_pretrained(folder, device, target)
-        self._tokenizer, self._model, self._device = loaded.tokenizer, loaded.model, loaded.device
+        self._tokenizer = loaded.tokenizer
+        self._model = loaded.model
+        self._device = loaded.device
         self._longest = min(
             self._tokenizer.model_max_length,
             getattr(self._model.config, "max_position_embeddings", _USUAL_LONGEST),
