@@ -180,11 +180,11 @@ def clusters_of_items(selections: Sequence[tuple[Matched, np.ndarray]]) -> Clust
     """
     names: dict[str, list[np.ndarray]] = {"cluster": [], "bindings": [], "scene": []}
     for i, (block, selected) in enumerate(selections):
-        cluster, bindings, scene = (block.labels[name][selected] for name in names)
+        scene = block.labels["scene"][selected]
         separate = np.array([f"{i} item {j}" for j in range(len(scene))], dtype=object)
         world = f"{block.world or i} "
-        names["cluster"].append(cluster)
-        names["bindings"].append(bindings)
+        names["cluster"].append(block.labels["cluster"][selected])
+        names["bindings"].append(block.labels["bindings"][selected])
         names["scene"].append(np.where(scene == "", separate, world + scene))
     # The vocabulary is that of all items, because the intervals of all splits speak of it.
     sizes = [vocabulary_size(block.labels["bindings"].tolist()) for block, _ in selections]
@@ -256,10 +256,14 @@ def match(answers: Sequence[Answers]) -> Matched:
         correct[i, rows] = of_run.correct
         for name, values in of_run.labels.items():
             known = labels[name][rows]
-            mismatched[name][rows] |= (known != "") & (values != "") & (known != values)
+            # A label that a source lacks contradicts nothing.
+            are_both_known = (known != "") & (values != "")
+            mismatched[name][rows] |= are_both_known & (known != values)
             labels[name][rows] = np.where(known == "", values, known)
 
-    compared = np.isfinite(correct).all(axis=0) & ~np.any(list(mismatched.values()), axis=0)
+    is_complete = np.isfinite(correct).all(axis=0)
+    is_mismatched = np.any(list(mismatched.values()), axis=0)
+    compared = is_complete & ~is_mismatched
     if not compared.any():
         _refuse_nothing(answers, present)
     names = np.array(items, dtype=object)

@@ -126,7 +126,8 @@ def selections(
         rows += [row for row, _ in label.select({**others, **row_filter})]
     splits = reported_splits(row["split"] for row in rows)
     combinations = []
-    for values in {tuple(row.get(name) for name in names) for row in rows}:
+    distinct_values = {tuple(row.get(name) for name in names) for row in rows}
+    for values in distinct_values:
         combination = dict(zip(names, values, strict=True))
         is_reported = "split" not in names or combination["split"] in splits
         if None not in values and is_reported:
@@ -138,9 +139,13 @@ def selections(
         """Splits in the order of reports; numbers before longer ones."""
         ranks: list[Any] = []
         for name, value in combination.items():
-            ranks.append((splits.index(value), "") if name == "split" else (len(str(value)), value))
+            if name == "split":
+                ranks.append((splits.index(value), ""))
+            else:
+                ranks.append((len(str(value)), value))
         return ranks
 
+    # Heads name what tells selections apart; a single kind or skill is named all the same.
     named = []
     for name in names:
         differs = len({combination[name] for combination in combinations}) > 1
@@ -260,9 +265,14 @@ def _summary_lines(
         rows_of_column.append([line.cells[i].numbers for line in lines])
     summary = {"chance": [chance_cell(rows) for rows in rows_of_column]}
     notes = []
-    if any(has_low_ceiling(row) for rows in rows_of_column for row in rows):
+    all_rows = [row for rows in rows_of_column for row in rows]
+    if any(has_low_ceiling(row) for row in all_rows):
         notes.append(CEILING)
-        summary["ceiling"] = [ceiling_cell([row for row in rows if row]) for rows in rows_of_column]
+        ceilings = []
+        for rows in rows_of_column:
+            # Cells without a number have no row.
+            ceilings.append(ceiling_cell([row for row in rows if row]))
+        summary["ceiling"] = ceilings
     for name in SIZES:
         summary[name] = [count_cell(rows, name) for rows in rows_of_column]
     # A line of which no column has a number says nothing.
@@ -280,6 +290,7 @@ def _entries_of(lines: Sequence[Line]) -> list[Any]:
     entries = {}
     for line in lines:
         for cell in line.cells:
+            # Results are compared by identity: they are large, and cells share them.
             if "rules" in cell.of:
                 entries[id(cell.of)] = cell.of
     return list(entries.values())

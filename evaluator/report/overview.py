@@ -77,12 +77,16 @@ def read_lines(
             if (is_by_n and not by_n) or not of(row):
                 continue
             labels = (*(row[name] for name in LABELS), row["n"])
-            line = lines_of.setdefault(labels, {}).setdefault(place, MetricLine(entry))
+            line_of_entry = lines_of.setdefault(labels, {})
+            line = line_of_entry.setdefault(place, MetricLine(entry))
             if row["minus"]:
                 line.gaps[row["split"], row["minus"]] = row
             else:
                 line.rows[row["split"]] = row
-    return [line for lines in lines_of.values() for line in lines.values()]
+    lines = []
+    for line_of_entry in lines_of.values():
+        lines += line_of_entry.values()
+    return lines
 
 
 def main_lines(entries: Sequence[Results]) -> list[MetricLine]:
@@ -118,12 +122,15 @@ def side_by_side(
     Returns:
         The table; with all splits if no split is reported.
     """
-    splits = _splits_of(lines)
-    gaps = _gaps_of(lines, every_gap)
+    # What tells lines apart.
     labels = ["protocol", "metric", *varying((line.first for line in lines), (*LABELS[2:], "n"))]
     entry_labels = varying(entries, ("model", "benchmark"))
     if not entry_labels and len(entries) > 1:
         entry_labels = ["model"]
+
+    # Which columns there are.
+    splits = _splits_of(lines)
+    gaps = _gaps_of(lines, every_gap)
     pooled = ["blocks", "runs"] if any(entry["runs"] > 1 for entry in entries) else []
     all_rows = [row for line in lines for row in line.rows.values()]
     has_ceilings = any(has_low_ceiling(row) for row in all_rows)
@@ -159,8 +166,10 @@ def side_by_side(
 
 def _splits_of(lines: Sequence[MetricLine]) -> list[str]:
     """The splits that a table of lines shows: the reported ones, or all if none is reported."""
-    splits = list(dict.fromkeys(split for line in lines for split in line.rows))
-    return reported_splits(splits) or sorted(splits)
+    splits: dict[str, None] = {}
+    for line in lines:
+        splits |= dict.fromkeys(line.rows)
+    return reported_splits(list(splits)) or sorted(splits)
 
 
 def _gaps_of(lines: Sequence[MetricLine], every_gap: bool) -> dict[tuple[str, str], str]:
@@ -205,11 +214,10 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
     if not by_n:
         rows = [row for row in rows if row["n"] is None]
     labels = ["metric", *varying(rows, (*LABELS[2:], "n"))]
-    spreads = [
-        over
-        for over in ("blocks", "runs")
-        if any(row.get(f"sd_{over}") is not None for row in rows)
-    ]
+    spreads = []
+    for over in ("blocks", "runs"):
+        if any(row.get(f"sd_{over}") is not None for row in rows):
+            spreads.append(over)
     has_ceilings = any(has_low_ceiling(row) for row in rows)
     is_in_words = any("unread" in row for row in rows)
 
@@ -287,7 +295,12 @@ def varying(rows: Iterable[Any], names: Sequence[str]) -> list[str]:
         ['model']
     """
     rows = list(rows)
-    return [name for name in names if len({row[name] for row in rows}) > 1]
+    varying_names = []
+    for name in names:
+        values = {row[name] for row in rows}
+        if len(values) > 1:
+            varying_names.append(name)
+    return varying_names
 
 
 def marks_of(entries: Sequence[Results]) -> str:
@@ -345,6 +358,7 @@ def notes_of(entries: Sequence[Results], rows: Sequence[Row] | None = None) -> l
 
 def _notes_of_parts(entries: Sequence[Results]) -> list[str]:
     """What the results leave out of their benchmarks."""
+    # Dictionaries as ordered sets: runs of a model share their notes, which are said once.
     sampled: dict[str, None] = {}
     for entry in entries:
         for pool, count in entry.get("sampled_pools", {}).items():
@@ -357,7 +371,10 @@ def _notes_of_parts(entries: Sequence[Results]) -> list[str]:
         limit = entry["rules"].get("limit")
         if limit:
             notes.append(f"{entry['model']}: at most {limit:,} items of a protocol.")
-    notes += dict.fromkeys(line for entry in entries for line in splits_said(entry["rules"]))
+    splits: dict[str, None] = {}
+    for entry in entries:
+        splits |= dict.fromkeys(splits_said(entry["rules"]))
+    notes += splits
     empty: dict[str, None] = {}
     for entry in entries:
         cells = entry.get("empty_cells")
@@ -396,4 +413,5 @@ def _by_value(texts: Sequence[tuple[Results, str]]) -> str:
         models_of.setdefault(text, {})[entry["model"]] = None
     if len(models_of) <= 1:
         return "".join(models_of)
-    return "; ".join(f"{text} ({', '.join(models)})" for text, models in models_of.items())
+    texts_with_models = [f"{text} ({', '.join(models)})" for text, models in models_of.items()]
+    return "; ".join(texts_with_models)

@@ -232,7 +232,8 @@ def _about_complexity(lines: Sequence[MetricLine]) -> str:
     same = [line for line in main if [line.first[name] for name in LABELS] == labels]
     same.sort(key=lambda line: line.first["n"])
     fewest, most = same[0], same[-1]
-    fewest_row, most_row = _row_of(fewest), _row_of(most)
+    fewest_row = _row_of(fewest)
+    most_row = _row_of(most)
     assert fewest_row is not None
     assert most_row is not None
     return (
