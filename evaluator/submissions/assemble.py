@@ -81,8 +81,10 @@ def find_sources(arguments: Sequence[str], sources: BoardSources) -> BoardSource
     Returns:
         All sources.
     """
-    submissions, runs = list(sources.submissions), list(sources.runs)
-    datasets, receipts = list(sources.datasets), list(sources.receipts)
+    submissions = list(sources.submissions)
+    runs = list(sources.runs)
+    datasets = list(sources.datasets)
+    receipts = list(sources.receipts)
     challenges = list(sources.challenges)
     for argument in arguments:
         _, folder = split_name(argument)

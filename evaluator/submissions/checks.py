@@ -377,7 +377,8 @@ def _computed(run: Run, entry: SubmittedRun | None, place: Place, tables: Path) 
 def _check_scored(name: str, protocol: str, results: ProtocolResults) -> None:
     """Raise UserError if more items have no score than may be left out."""
     items = results.items
-    n, n_unscored = len(items), int((~items.scored).sum())
+    n = len(items)
+    n_unscored = int((~items.scored).sum())
     if n_unscored <= _MOST_UNSCORED * n:
         return
     n_missing = int((items.unscored == MISSING).sum())

@@ -90,6 +90,7 @@ def spread_over_forms(
             over_forms = float(stats.t.ppf((1 + level) / 2, freedom)) * sd / n_forms**0.5
             reaches = [of_form.reach or 0.0 for of_form in of_model.values()]
             reach = max(over_forms, hypot(*reaches) / n_forms)
-            low, high = mean - reach, mean + reach
+            low = mean - reach
+            high = mean + reach
         means[model] = FormMean(mean, low, high, n_forms)
     return FormSpread(means, sd, freedom)
