@@ -88,7 +88,9 @@ def find_counterparts(items: Items, twins: Mapping[str, str]) -> np.ndarray:
     # For each two texts of a split and kind: the items of which the alphabetically first one is
     # true, and those of which the other is.
     sides: dict[tuple[str, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    has_two_texts = (items.truth.sum(axis=1) == 1) & (items.false.sum(axis=1) == 1)
+    n_true = items.truth.sum(axis=1)
+    n_false = items.false.sum(axis=1)
+    has_two_texts = (n_true == 1) & (n_false == 1)
     for row in np.flatnonzero(has_two_texts).tolist():
         true_text = items.text_id[row, items.truth[row].argmax()]
         false_text = items.text_id[row, items.false[row].argmax()]
@@ -99,7 +101,9 @@ def find_counterparts(items: Items, twins: Mapping[str, str]) -> np.ndarray:
     pairs: list[tuple[int, int]] = []
     for one_side, other_side in sides.values():
         pairs += _pair_rows(items, twins, one_side, other_side)
-    return np.array(sorted(sorted(pair) for pair in pairs), dtype=int).reshape(-1, 2)
+    in_order = sorted(sorted(pair) for pair in pairs)
+    # The reshape is for no pairs at all.
+    return np.array(in_order, dtype=int).reshape(-1, 2)
 
 
 def _pair_rows(

@@ -78,7 +78,8 @@ class Productivity(Protocol):
         rows = tabulate(items, outcomes, ["kind"])
         rows += tabulate(items, outcomes, ["kind", "n"], gaps=False)
         if scores.averages_categories:
-            sizes = [(kind, str(n)) for kind, n in zip(items.kind, atoms(items), strict=True)]
+            kinds_and_sizes = zip(items.kind, atoms(items), strict=True)
+            sizes = [(kind, str(n)) for kind, n in kinds_and_sizes]
             rows += category_means(items, outcomes, sizes, overall=False)
         return ProtocolResults(items, outcomes, rows + retrieval_rows(scores, self.name))
 

@@ -177,8 +177,10 @@ def read_assertions(benchmark: Benchmark, text_ids: Sequence[str]) -> Assertions
     Returns:
         Their content; None if any of them has no recorded form.
     """
-    rows = positions(pa.chunked_array([text_ids], pa.string()), benchmark.texts["text_id"])
-    recorded = benchmark.texts["form"].take(pa.array(rows, mask=rows < 0)).to_pylist()
+    ids = pa.chunked_array([text_ids], pa.string())
+    rows = positions(ids, benchmark.texts["text_id"])
+    known_rows = pa.array(rows, mask=rows < 0)
+    recorded = benchmark.texts["form"].take(known_rows).to_pylist()
     if None in recorded:
         return None
     forms = [json.loads(form) for form in recorded]

@@ -156,7 +156,10 @@ class Items:
         Returns:
             The items. Those that were unscored before keep their reason.
         """
-        return replace(self, unscored=np.where(complete | ~self.scored, self.unscored, INCOMPLETE))
+        # An item that is unscored already keeps its reason.
+        keeps_reason = complete | ~self.scored
+        unscored = np.where(keeps_reason, self.unscored, INCOMPLETE)
+        return replace(self, unscored=unscored)
 
     def has_slots(self, *slots: str) -> np.ndarray:
         """Find items with candidates in some slots.
@@ -200,7 +203,9 @@ class Items:
             ("false", self.false & in_first_image & np.isin(self.slot, ("n", "1"))),
         ):
             best = np.where(mask, self.scores, -np.inf).argmax(axis=1)
-            best_scores = self.scores[rows, best] if self.graded else np.full(len(self), np.nan)
+            best_scores = self.scores[rows, best]
+            if not self.graded:
+                best_scores = np.full(len(self), np.nan)
             columns |= {name: best_scores, f"{name}_text": self.text_id[rows, best]}
         return columns
 

@@ -112,8 +112,8 @@ def sampled_columns(pool: Pool, image: str, true: set[str], n: int) -> list[int]
     # A seed by name, not by order, so that a limit or another model does not change the sample.
     digest = hashlib.sha256(f"{pool.name}/{image}".encode()).digest()
     random = np.random.default_rng(int.from_bytes(digest[:_SEED_BYTES], "big"))
-    true_columns = []
-    false_columns = []
+    true_columns: list[int] = []
+    false_columns: list[int] = []
     for column, text in enumerate(pool.texts):
         of_truth = true_columns if text in true else false_columns
         of_truth.append(column)

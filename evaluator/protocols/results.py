@@ -630,5 +630,6 @@ def _deviation(values: np.ndarray, paths: Sequence[tuple[str, ...]]) -> float:
     fewer than two names."""
     if not paths:
         return np.nan
-    means = pd.Series(values).groupby([path[0] for path in paths]).mean()
+    first_names = [path[0] for path in paths]
+    means = pd.Series(values).groupby(first_names).mean()
     return float(np.std(means, ddof=1)) if len(means) > 1 else np.nan

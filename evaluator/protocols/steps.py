@@ -123,7 +123,8 @@ def half_point_rows(items: Items, accuracy: Outcome, twins: Mapping[str, str]) -
     factors = np.array([factor for factor, _ in steps], dtype=object)
     places = np.array([place_of(*step) for step in steps])
     # The first scene of a ladder has the least id, and every other scene refers to it.
-    ladders = np.array([min(scene, twins.get(scene, scene)) for scene in items.scene_id])
+    first_scenes = [min(scene, twins.get(scene, scene)) for scene in items.scene_id]
+    ladders = np.array(first_scenes)
     rows = []
     groups = dict.fromkeys(zip(factors.tolist(), items.split.tolist(), strict=True))
     for factor, split in groups:

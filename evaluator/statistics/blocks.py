@@ -58,7 +58,8 @@ class BlockMean:
         """
         if not self.error > 0:
             return np.nan
-        return float(2 * stats.t.sf(abs(self.value - null) / self.error, self.freedom))
+        t = abs(self.value - null) / self.error
+        return float(2 * stats.t.sf(t, self.freedom))
 
 
 NO_SPREAD = Spread(np.nan, np.nan, np.nan)
@@ -102,7 +103,9 @@ def block_mean(values: Sequence[float], blocks: Sequence[str], level: float) -> 
             reach = float(stats.t.ppf((1 + level) / 2, n_blocks - 1)) * error
     if n_runs > n_blocks:
         residual = value - means[block]
-        sd_runs = float(np.sqrt(np.square(residual).sum() / (n_runs - n_blocks)))
+        # A degree of freedom is lost with the mean of each block.
+        variance = np.square(residual).sum() / (n_runs - n_blocks)
+        sd_runs = float(np.sqrt(variance))
         around_mean = mean + residual
         over_runs = Spread(sd_runs, float(around_mean.min()), float(around_mean.max()))
     return BlockMean(mean, mean - reach, mean + reach, error, n_blocks - 1, over_blocks, over_runs)
