@@ -141,7 +141,9 @@ class Dataset:
         items = self._items.select(["protocol", "split"]).to_pandas()
         counts = items.groupby(["protocol", "split"]).size().unstack(fill_value=0)
         captioned_images = []
-        for row in range(0, len(self), max(1, len(self) // _IMAGES))[:_IMAGES]:
+        # Evenly spaced, so that they are of all splits.
+        step = max(1, len(self) // _IMAGES)
+        for row in range(0, len(self), step)[:_IMAGES]:
             question = self[row]
             true_text = question["texts"][question["truth"].index(True)]
             captioned_images.append((question["images"][0], true_text))
@@ -156,7 +158,8 @@ class Dataset:
         Returns:
             The texts of the pool; [] if there is no such pool.
         """
-        rows = self.benchmark.pools.filter(pc.equal(self.benchmark.pools["pool_id"], pool_id))
+        pools = self.benchmark.pools
+        rows = pools.filter(pc.equal(pools["pool_id"], pool_id))
         return [self.benchmark.text_of[text] for text in rows["text_id"].to_pylist()]
 
     @extras_named()

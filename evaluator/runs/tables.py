@@ -70,7 +70,7 @@ def write_tables(run: Run, measured: Mapping[str, ProtocolResults], results: Res
     }
 
     # The tables of results.
-    fits = []
+    fits: list[dict[str, Any]] = []
     for fit in results["fits"]:
         fits += _fit_rows(fit)
     level = results["rules"]["level"]

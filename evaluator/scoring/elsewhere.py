@@ -166,7 +166,10 @@ def _look_up(rows: pd.DataFrame, needs: Needs) -> tuple[np.ndarray, dict[str, np
     def scores_of(keys: np.ndarray) -> np.ndarray:
         return score_of_key.reindex(keys.ravel()).to_numpy().reshape(keys.shape)
 
-    pools = {pool: scores_of(needs.pool_keys(pool)).astype(np.float32) for pool in needs.pools}
+    pools = {}
+    for pool in needs.pools:
+        pool_scores = scores_of(needs.pool_keys(pool))
+        pools[pool] = pool_scores.astype(np.float32)
     return scores_of(needs.keys(*needs.pairs)), pools
 
 

@@ -93,7 +93,8 @@ def collect_needs(benchmark: Benchmark, protocols: Sequence[str]) -> Needs:
         The needs. A pool's images are the sorted scenes of its items.
     """
     # Items with a pool are compared with its texts; the others with their own candidates.
-    in_protocols = pc.is_in(benchmark.items["protocol"], pa.array(list(protocols), pa.string()))
+    names = pa.array(list(protocols), pa.string())
+    in_protocols = pc.is_in(benchmark.items["protocol"], names)
     without_pool = pc.is_null(benchmark.items["pool_id"])
     items = benchmark.items.filter(pc.and_(in_protocols, without_pool))["item_id"]
     candidates = benchmark.candidates

@@ -157,7 +157,9 @@ class Store(ABC, Generic[T]):
             names: Their names.
             values: A value for each name.
         """
-        rows = [(name, self.encode(name, value)) for name, value in zip(names, values, strict=True)]
+        rows = []
+        for name, value in zip(names, values, strict=True):
+            rows.append((name, self.encode(name, value)))
         with self._open() as database:
             database.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", rows)
 

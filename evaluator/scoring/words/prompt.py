@@ -74,7 +74,8 @@ class Prompt:
     @property
     def digest(self) -> str:
         """12 hex digits of SHA-256 that identify the prompt."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
+        content = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
 
     def ask(self, question: Question, rows: Candidates) -> tuple[str, list[str]]:
         """Put a question into words.
