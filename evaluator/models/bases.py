@@ -139,7 +139,9 @@ def unit(features: torch.Tensor) -> np.ndarray:
     >>> unit(torch.tensor([[3.0, 4.0]])).round(2).tolist()
     [[0.6000000238418579, 0.800000011920929]]
     """
-    return np.asarray(F.normalize(features.float(), dim=-1).cpu().numpy())
+    # In float32, since protocols compare cosines.
+    vectors = F.normalize(features.float(), dim=-1)
+    return np.asarray(vectors.cpu().numpy())
 
 
 class CrossEncoder(PairScorer, ABC):
@@ -216,4 +218,5 @@ class CrossEncoder(PairScorer, ABC):
             return np.asarray(scores.float().cpu().numpy())
 
         by_image = sorted(range(len(pairs)), key=lambda row: pairs[row][0])
-        return self.batch.fill(compute, by_image, shape=(len(pairs), len(self.channels)))
+        shape = (len(pairs), len(self.channels))
+        return self.batch.fill(compute, by_image, shape=shape)

@@ -193,8 +193,9 @@ class Captioner(Answerer):
     def prepare(self, image: Image.Image) -> Tensor:
         """Convert an RGB image to the network's input, float32 (3, side, side) in −1..1."""
         resized = image.resize((self._side, self._side), Image.Resampling.BICUBIC)
-        pixels = torch.from_numpy(np.array(resized, dtype=np.float32)).permute(2, 0, 1)
-        return pixels / 127.5 - 1
+        pixels = torch.from_numpy(np.array(resized, dtype=np.float32))
+        # Channels first, from 0..255 to −1..1.
+        return pixels.permute(2, 0, 1) / 127.5 - 1
 
     def numbers(self, description: str) -> list[int]:
         """The numbers of the pieces of a description, the end included."""

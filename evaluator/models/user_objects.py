@@ -302,7 +302,10 @@ class ScorerAdapter(_Adapter, PairScorer):
             # The batch gets its own images alone, and pairs that index these.
             used_images = sorted({pairs[row][0] for row in batch})
             index_of = {image: index for index, image in enumerate(used_images)}
-            batch_pairs = [(index_of[pairs[row][0]], pairs[row][1]) for row in batch]
+            batch_pairs = []
+            for row in batch:
+                image, text = pairs[row]
+                batch_pairs.append((index_of[image], text))
             return self._score([images[image] for image in used_images], batch_pairs, None)
 
         shape = (len(pairs), len(self.channels))

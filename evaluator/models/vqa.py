@@ -208,7 +208,10 @@ class VqaScorer(PairScorer, Answerer):
         Texts are scored by length, so that batches need little padding. The pairs of an image share
         its prefix; an image with one pair has nothing to share, and is batched with others.
         """
-        askable = [row for row, (_, text) in enumerate(pairs) if not self._has_special_token(text)]
+        askable = []
+        for row, (_, text) in enumerate(pairs):
+            if not self._has_special_token(text):
+                askable.append(row)
         by_length = sorted(askable, key=lambda row: len(pairs[row][1]))
         rows_of_image: dict[int, list[int]] = {}
         for row in by_length:
@@ -270,9 +273,9 @@ class VqaScorer(PairScorer, Answerer):
     def _generate(self, chats: Sequence[Chat], generation: GenerationConfig) -> list[Answer]:
         """Answer a batch of questions."""
         # Padding is on the left, since the model continues where a prompt ends.
-        inputs = self._inputs(
-            [chat.show() for chat in chats], [chat.text for chat in chats], padding_side="left"
-        )
+        images = [chat.show() for chat in chats]
+        texts = [chat.text for chat in chats]
+        inputs = self._inputs(images, texts, padding_side="left")
         torch.manual_seed(chats[0].seed)
         # Replaces the sampling settings of published models, such as a top_k of 1.
         sampling: dict[str, Any] = {"temperature": None, "top_p": None, "top_k": None}
