@@ -93,6 +93,7 @@ def new_model(
         return captioner, Captioning(captioner, data, recipe, augment)
     tokenizer = open_clip.SimpleTokenizer()
     # open_clip adds a token for the start and one for the end.
+    # Two more tokens mark the start and the end.
     lengths = [len(tokenizer.encode(text)) + 2 for text in (*data.texts, *data.longest)]
     config = network_config(architecture, size, length=max(lengths, default=0))
     encoder = new_open_clip(config, target)

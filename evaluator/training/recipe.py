@@ -141,7 +141,8 @@ def listed(kinds: str) -> tuple[str, ...]:
     >>> listed("swap, flip"), listed("none")
     (('swap', 'flip'), ())
     """
-    return tuple(kind.strip() for kind in kinds.split(",") if kind.strip() not in ("", "none"))
+    names = [kind.strip() for kind in kinds.split(",")]
+    return tuple(name for name in names if name not in ("", "none"))
 
 
 def parse_lora(text: str) -> tuple[int, float] | None:

@@ -243,7 +243,9 @@ def save_model(model: Any, folder: Path) -> None:
     """
     network: Any = model.network.eval()
     if isinstance(model, OpenClipEncoder):
-        weights = save({name: tensor.contiguous() for name, tensor in network.state_dict().items()})
+        # safetensors takes no views.
+        tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
+        weights = save(tensors)
         (folder / WEIGHTS).write_bytes(weights)
         quick = {"quick_gelu": True} if "QuickGELU" in activations(network) else {}
         preprocess = {name: network.visual.preprocess_cfg[name] for name in _PREPROCESSING}

@@ -210,8 +210,8 @@ def _bag_captions(
     for text_id in objects_of_text:
         texts_of_bag[_bag(benchmark.text_of[text_id])].append(text_id)
     balanced_bags = set()
-    for bag, texts in texts_of_bag.items():
-        objects_of_bag = [objects_of_text[text_id] for text_id in texts]
+    for bag, texts_with_words in texts_of_bag.items():
+        objects_of_bag = [objects_of_text[text_id] for text_id in texts_with_words]
         if _has_all_exchanges(objects_of_bag):
             balanced_bags.add(bag)
     true_texts: dict[str, dict[str, None]] = defaultdict(dict)
@@ -295,7 +295,8 @@ def says_where(benchmark: Benchmark, texts: Collection[str]) -> bool:
 
 def _kinds_of_items(benchmark: Benchmark, kinds: Collection[str]) -> dict[str, str]:
     """The training items of these kinds (`default_kinds` if empty), each with its kind."""
-    kind_of_item: dict[str, str] = dict(rows_of(benchmark.items_of(TRAIN), "item_id", "kind"))
+    training_items = benchmark.items_of(TRAIN)
+    kind_of_item: dict[str, str] = dict(rows_of(training_items, "item_id", "kind"))
     available = set(kind_of_item.values())
     if not kind_of_item:
         raise UserError(
