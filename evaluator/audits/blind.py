@@ -460,7 +460,8 @@ def _decide_by_trees(pairs: TextPairs, train: np.ndarray, test: np.ndarray) -> n
     trees = HistGradientBoostingClassifier(
         max_iter=60, max_leaf_nodes=8, min_samples_leaf=20, early_stopping=False, random_state=0
     )
-    trees.fit(np.concatenate([forward, backward]), np.repeat([1, 0], len(train)))
+    both_orders = np.concatenate([forward, backward])
+    trees.fit(both_orders, np.repeat([1, 0], len(train)))
     # Trees are not antisymmetric, but the difference of both orders is.
     forward, backward = _both_orders(pairs, test, columns)
     return np.asarray(trees.decision_function(forward) - trees.decision_function(backward))

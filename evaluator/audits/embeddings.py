@@ -281,7 +281,10 @@ def mean_cosines(
         if of_images:
             group = _LIKENESS_OF_IMAGES.get(group, group)
         cosines_of.setdefault(group, []).append(float(cosines[i, j]))
-    return {group: round(float(np.mean(of)), 4) for group, of in sorted(cosines_of.items())}
+    means = {}
+    for group, cosines in sorted(cosines_of.items()):
+        means[group] = round(float(np.mean(cosines)), 4)
+    return means
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,8 @@ class SentenceEncoder:
             else:
                 mask = inputs["attention_mask"][..., None]
                 pooled = (states * mask).sum(1) / mask.sum(1)
-            return torch.nn.functional.normalize(pooled, dim=1).float().cpu().numpy()
+            unit = torch.nn.functional.normalize(pooled, dim=1)
+            return unit.float().cpu().numpy()
 
 
 def audit_similarity(

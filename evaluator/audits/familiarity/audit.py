@@ -355,7 +355,9 @@ def own_texts(
     Returns:
         The captions as the corpus has them, duplicates included.
     """
-    digest = hashlib.sha256("\n".join(sorted(captions)).encode()).hexdigest()[:16]
+    # The cache is one of these captions, whatever their order.
+    lines = "\n".join(sorted(captions))
+    digest = hashlib.sha256(lines.encode()).hexdigest()[:16]
     cache = counts / f"own-{digest}.json"
     if not cache.exists():
         own = []

@@ -344,7 +344,8 @@ def _write_counts(folder: Path, start: int, counts: pa.Table, text_counts: TextC
 
 
 def _read_text_counts(table: Path) -> TextCounts:
-    return TextCounts(**json.loads(pq.read_schema(table).metadata[_COUNTED.encode()]))
+    metadata = pq.read_schema(table).metadata
+    return TextCounts(**json.loads(metadata[_COUNTED.encode()]))
 
 
 def _merge(tables: Iterable[Path], table: Path, total: TextCounts) -> None:
