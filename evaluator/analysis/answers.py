@@ -251,7 +251,8 @@ def match(answers: Sequence[Answers]) -> Matched:
     labels = {name: np.full(len(items), "", dtype=object) for name in ITEM_LABELS}
     mismatched = {name: np.zeros(len(items), dtype=bool) for name in ITEM_LABELS}
     for i, of_run in enumerate(answers):
-        rows = np.array([row_of_item[item] for item in of_run.item.tolist()], dtype=int)
+        rows_of_run = [row_of_item[item] for item in of_run.item.tolist()]
+        rows = np.array(rows_of_run, dtype=int)
         present[i, rows] = True
         correct[i, rows] = of_run.correct
         for name, values in of_run.labels.items():
@@ -308,6 +309,7 @@ def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> An
             f"{folder} has no metric '{metric}'; "
             f"{did_you_mean(metric, sorted(set(table['metric'])))}"
         )
+    # A metric that all runs have replaces the main one of this run.
     main_of = {row["protocol"]: row["metric"] for row in results["rows"] if row["is_main"]}
     compared = _right_or_wrong(table, metric, {**main_of, **common}, folder)
     if not compared.any():
@@ -438,9 +440,11 @@ def _read_columns(path: Path) -> dict[str, np.ndarray]:
 
 def _correct(values: np.ndarray, items: np.ndarray, path: Path) -> np.ndarray:
     """1 for right, 0 for wrong, nan for unscored, from strings (n,)."""
+    # Infinity stands for a word without a meaning.
     meanings = np.array([_MEANINGS.get(value.lower(), np.inf) for value in values.tolist()])
-    if np.isinf(meanings).any():
-        row = int(np.isinf(meanings).argmax())
+    is_unknown = np.isinf(meanings)
+    if is_unknown.any():
+        row = int(is_unknown.argmax())
         raise UserError(
             f"{path}: expected 'correct' to be 0, 1, true, false, or empty for an unscored item, "
             f"got '{values[row]}' for the item '{items[row]}'."
@@ -456,7 +460,8 @@ def _check_metrics(answers: Sequence[Answers]) -> None:
         for run in answers:
             if run.benchmark is None or _OF_PAIRS not in run.labels["metric"]:
                 continue
-            if np.isin(table.item, run.item[run.labels["metric"] == _OF_PAIRS]).any():
+            items_of_pairs = run.item[run.labels["metric"] == _OF_PAIRS]
+            if np.isin(table.item, items_of_pairs).any():
                 raise UserError(
                     f"{table.source} has no column 'metric', and {run.source} is compared on "
                     f"'{_OF_PAIRS}'; name the metric in the table, or compare another one, as with "

@@ -221,7 +221,10 @@ def _pooled(members: dict[int, Results], name: str) -> Results:
     runs = list(members.values())
     first = runs[0]
     blocks = [_block(run) for run in runs]
-    tables = [read_items(run, _block(run)) if len(runs) > 1 else None for run in runs]
+    # A single run keeps its own numbers, so its items are not read.
+    tables: list[ItemTable | None] = [None] * len(runs)
+    if len(runs) > 1:
+        tables = [read_items(run, _block(run)) for run in runs]
     fits = first["fits"]
     if len(runs) > 1:
         level = first["rules"]["level"]
@@ -328,8 +331,9 @@ def _from_values(
     """What the values of the runs alone give: the mean over blocks, its spread and Student's t over
     blocks."""
     rows: list[Any] = [row for _, row in scored]
+    blocks = [block for block, _ in scored]
     first = rows[0]
-    mean = block_mean([row["value"] for row in rows], [block for block, _ in scored], level)
+    mean = block_mean([row["value"] for row in rows], blocks, level)
     least, most = _BOUNDS[first["unit"]]
     chances = [row["chance"] for row in rows if row["chance"] is not None]
     chance = rounded(np.mean(chances)) if chances else None

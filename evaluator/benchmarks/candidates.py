@@ -213,7 +213,9 @@ def _table(rows: pd.DataFrame, schema: pa.Schema) -> pa.Table:
         if field.name not in rows:
             return pa.nulls(len(rows), field.type)
         values = rows[field.name]
-        return pa.array(values if field.name == "text" else values.replace("", None), field.type)
+        if field.name != "text":
+            values = values.replace("", None)
+        return pa.array(values, field.type)
 
     return pa.table([column(field) for field in schema], schema=schema)
 

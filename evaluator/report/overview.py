@@ -83,7 +83,7 @@ def read_lines(
                 line.gaps[row["split"], row["minus"]] = row
             else:
                 line.rows[row["split"]] = row
-    lines = []
+    lines: list[MetricLine] = []
     for line_of_entry in lines_of.values():
         lines += line_of_entry.values()
     return lines

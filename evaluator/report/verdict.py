@@ -368,6 +368,7 @@ def _falls(metric: _MainMetric, change: _Change) -> Verdict:
 
 def _rises(metric: _MainMetric, change: _Change) -> Verdict:
     entry, gap = metric.line.entry, change.gap
+    # The ends of the interval change places with the sign.
     reverse = {**gap, "value": -gap["value"], "low": -gap["high"], "high": -gap["low"]}
     by = f"{_points(reverse['value'])} points {_bracketed(reverse, entry)}"
     return Verdict(
