@@ -46,7 +46,9 @@ class Questions(DatasetFolder):
             return str(super().convert(value, param, ctx))
         from evaluator.benchmarks.registry import external_source
 
-        return value if external_source(value, None) else str(super().convert(value, param, ctx))
+        if external_source(value, None):
+            return value
+        return str(super().convert(value, param, ctx))
 
 
 _RESOURCES = ("cores", "gpus", "partition", "account", "time", "memory")
