@@ -214,7 +214,7 @@ def _items_of_pairs(part: Benchmark) -> dict[tuple[str, str], list[str]]:
     """The items that compare each pair of image and text: their own candidates, and for items with
     a pool all its texts."""
     pool_of_item = dict(rows_of(part.items, "item_id", "pool_id"))
-    texts_of_pool = by_key(rows_of(part.pools, "pool_id", "text_id"))
+    texts_of_pool: dict[str, list[str]] = by_key(rows_of(part.pools, "pool_id", "text_id"))
     items_of_pair: dict[tuple[str, str], list[str]] = {}
     for item, image, text in rows_of(part.candidates, "item_id", "scene_id", "text_id"):
         # The candidates are those of the whole benchmark.

@@ -87,7 +87,8 @@ def spread_over_forms(
         mean = sum(of_form.value for of_form in of_model.values()) / n_forms
         low = high = None
         if sd is not None:
-            over_forms = float(stats.t.ppf((1 + level) / 2, freedom)) * sd / n_forms**0.5
+            standard_error = sd / n_forms**0.5
+            over_forms = float(stats.t.ppf((1 + level) / 2, freedom)) * standard_error
             reaches = [of_form.reach or 0.0 for of_form in of_model.values()]
             reach = max(over_forms, hypot(*reaches) / n_forms)
             low = mean - reach

@@ -228,7 +228,8 @@ def board_as_text(out: Path) -> str:
     lines = []
     for table in data["tables"]:
         suite = f"{table['suite']}-{table['version']} ({table['part']})" if table["suite"] else ""
-        title = " ".join(filter(None, [suite, table["form"], table["track"]]))
+        parts = (suite, table["form"], table["track"])
+        title = " ".join(part for part in parts if part)
         lines.append(f"{title}, {table['split']}:")
         for row in table["rows"]:
             place = DASH if row["rank"] is None else str(row["rank"])
