@@ -84,7 +84,8 @@ def write_record(named: NamedRun, submission: Submission, out: Path) -> tuple[Pa
     collection = _slug(f"jackalope-{results['benchmark']}")
     identity = json.dumps([results["factors"], submission.model_id, submission.timestamp])
     # The schema asks for a UUID of version 4; this one is not drawn, so that a run keeps its name.
-    name = str(UUID(bytes=hashlib.sha256(identity.encode()).digest()[:16], version=4))
+    digest = hashlib.sha256(identity.encode()).digest()
+    name = str(UUID(bytes=digest[:16], version=4))
     folder = Path("data") / collection / developer / model
     evaluation_id = f"{collection}/{submission.model_id}/{submission.timestamp}"
 
