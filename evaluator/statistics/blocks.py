@@ -91,8 +91,10 @@ def block_mean(values: Sequence[float], blocks: Sequence[str], level: float) -> 
     means = np.bincount(block, weights=value) / runs_of_block
     mean = float(means.mean())
 
-    over_blocks = over_runs = NO_SPREAD
-    error = reach = np.nan
+    # The spread of the means of blocks, and the interval that follows from it.
+    over_blocks = NO_SPREAD
+    error = np.nan
+    reach = np.nan
     if n_blocks > 1:
         sd = float(means.std(ddof=1))
         over_blocks = Spread(sd, float(means.min()), float(means.max()))
@@ -101,6 +103,9 @@ def block_mean(values: Sequence[float], blocks: Sequence[str], level: float) -> 
         # differ.
         if sd > 0:
             reach = float(stats.t.ppf((1 + level) / 2, n_blocks - 1)) * error
+
+    # The spread of runs within their blocks.
+    over_runs = NO_SPREAD
     if n_runs > n_blocks:
         residual = value - means[block]
         # A degree of freedom is lost with the mean of each block.

@@ -441,7 +441,8 @@ def ranks(
     alpha = (1 - level) / max(1, k - 1)
     placings = []
     for model in range(k):
-        ahead = behind = 0
+        ahead = 0
+        behind = 0
         for (first, second), difference in differences.items():
             if model not in (first, second) or difference.p > alpha:
                 continue

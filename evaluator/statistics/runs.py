@@ -169,7 +169,8 @@ def gap_over_runs(
         differences: list[RunItems] | None = [run for run in over_items if run is not None]
         prior = OF_SHARES
     else:
-        differences = over_images = crossover(first, second)
+        over_images = crossover(first, second)
+        differences = over_images
         prior = OF_CROSSOVERS
     same_images = over_images is not None
     if differences is not None:
