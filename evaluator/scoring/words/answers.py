@@ -227,7 +227,8 @@ def _score_yes_no(
 def _reasons_without_label(readings: Iterable[Reading]) -> tuple[str, str]:
     """Why a request failed, and why an answer has no label, of the first of each; "" if none
     did."""
-    failure = unread = ""
+    failure = ""
+    unread = ""
     for reading in readings:
         if reading.label is not None:
             continue
