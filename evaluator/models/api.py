@@ -472,8 +472,10 @@ def completion_of_parts(parts: Iterable[Any]) -> Any:
     from openai.types.chat import ChatCompletion
 
     message: dict[str, Any] = {"role": "assistant", "content": ""}
-    finish = served = ""
-    usage = logprobs = None
+    finish = ""
+    served = ""
+    usage = None
+    logprobs = None
     has_message = False
     for part in parts:
         usage = getattr(part, "usage", None) or usage
