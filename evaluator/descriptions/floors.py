@@ -229,7 +229,8 @@ def average_floor(
     """
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, truth in enumerate(truths):
-        groups.setdefault(tuple(IMAGE_LABELS[name](truth) for name in by), []).append(i)
+        labels = tuple(IMAGE_LABELS[name](truth) for name in by)
+        groups.setdefault(labels, []).append(i)
     rows = []
     for labels, members in groups.items():
         for measure in (*shares, *gaps_of(shares)):
@@ -258,4 +259,5 @@ def _mean_share(measure: str, draws: Sequence[Any], shares: Shares) -> float:
     defined = counts_of > 0
     if not defined.any():
         return float(np.nan)
-    return float((counts[defined] / counts_of[defined]).mean())
+    shares_of_draws = counts[defined] / counts_of[defined]
+    return float(shares_of_draws.mean())
