@@ -85,10 +85,12 @@ def spread_over_forms(
     for model, of_model in values.items():
         n_forms = len(of_model)
         mean = sum(of_form.value for of_form in of_model.values()) / n_forms
-        low = high = None
+        low: float | None = None
+        high: float | None = None
         if sd is not None:
             standard_error = sd / n_forms**0.5
             over_forms = float(stats.t.ppf((1 + level) / 2, freedom)) * standard_error
+            # Forms that agree by chance must not make the interval narrower than their own are.
             reaches = [of_form.reach or 0.0 for of_form in of_model.values()]
             reach = max(over_forms, hypot(*reaches) / n_forms)
             low = mean - reach
