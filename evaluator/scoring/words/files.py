@@ -51,7 +51,12 @@ chosen option (yes 0, no 1), or why there is none, as read when the file was wri
 
 
 def write_answers(folder: Path, answered: Sequence[AnsweredQuestion]) -> None:
-    """Write answers.parquet in the folder of a run."""
+    """Write answers.parquet in the folder of a run.
+
+    Args:
+        folder: The folder.
+        answered: The questions with their answers, in the order of the rows.
+    """
     rows = [
         {
             "item_id": answer.question.item,

@@ -152,7 +152,18 @@ def read_prompt(path: Path | None) -> Prompt:
 
 
 def prompt_of(record: Mapping[str, Any], path: object = "of the run") -> Prompt:
-    """The prompt with the fields of `record`. Raises UserError for invalid values."""
+    """Make a prompt of its recorded fields.
+
+    Args:
+        record: The fields of `Prompt`, such as a run records them.
+        path: Where they are from, for messages.
+
+    Returns:
+        The prompt.
+
+    Raises:
+        UserError: A field is missing or invalid.
+    """
     try:
         return TypeAdapter(Prompt).validate_python(record)
     except ValidationError as error:
