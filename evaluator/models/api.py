@@ -333,7 +333,15 @@ class ApiAnswerer(Answerer):
         self.key = cache_key("api", identity, "in words")
 
     def request(self, chat: Chat, generation: GenerationConfig) -> dict[str, Any]:
-        """The body of the request for a question."""
+        """Make the body of the request for a question, which batch files hold too.
+
+        Args:
+            chat: The question; its images are loaded.
+            generation: How the answer is generated.
+
+        Returns:
+            The body of a chat completion, as JSON data.
+        """
         urls = [data_url(image) for image in chat.show()]
         return {
             "model": self._endpoint.model,

@@ -130,6 +130,14 @@ class ViltScorer(CrossEncoder):
 
 
 def load_vilt(name: str, device: str | None, **precision: Unpack[Precision]) -> ViltScorer:
-    """Load a folder or a name on the Hub. Raises UserError when it is not a ViLT model with a
-    retrieval head."""
+    """Load ViLT with its retrieval head.
+
+    Args:
+        name: A folder, or a name on the Hub.
+        device: The device that the user named; None for the best one.
+        precision: The number format.
+
+    Raises:
+        UserError: It is not a ViLT model with a retrieval head.
+    """
     return ViltScorer(load_pretrained(name, device, _TARGET, **precision))

@@ -50,13 +50,31 @@ class Diffusion:
     def add_noise(
         self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor
     ) -> torch.Tensor:
-        """A latent (c, h, w) mixed with noises (n, c, h, w) at levels (n,): (n, c, h, w)."""
+        """Mix a latent with noise.
+
+        Args:
+            latent: Float (c, h, w), or one for each noise (n, c, h, w).
+            noise: Standard normal, (n, c, h, w).
+            levels: Float (n,) in (0, 1); 0 is the latent, 1 the noise.
+
+        Returns:
+            The noisy latents, (n, c, h, w).
+        """
         return self._scheduler.add_noise(latent.expand_as(noise), noise, self.timesteps(levels))
 
     def target(
         self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor
     ) -> torch.Tensor:
-        """The target of the network's prediction, (n, c, h, w)."""
+        """Compute what the network is to predict: ε or v.
+
+        Args:
+            latent: As for `add_noise`.
+            noise: As for `add_noise`.
+            levels: As for `add_noise`.
+
+        Returns:
+            The target, (n, c, h, w).
+        """
         if self.prediction == "epsilon":
             return noise
         return self._scheduler.get_velocity(latent.expand_as(noise), noise, self.timesteps(levels))
