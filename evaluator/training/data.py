@@ -84,9 +84,14 @@ class TrainingData:
         )
 
     def of_each_class(self, most: int | None, seed: int) -> "TrainingData":
-        """Draw at most `most` images of each class; None keeps all.
+        """Draw images of each class. A class is the images with the same captions.
 
-        A class is the images with the same captions.
+        Args:
+            most: Most images of a class; None keeps all.
+            seed: Of the draws.
+
+        Returns:
+            The data of the drawn images, in their order.
         """
         if most is None:
             return self

@@ -283,8 +283,15 @@ def default_kinds(benchmark: Benchmark) -> tuple[str, ...]:
 
 
 def says_where(benchmark: Benchmark, texts: Collection[str]) -> bool:
-    """Whether mirroring an image could make one of these texts false: it states a relation, or its
-    form is not recorded."""
+    """Check whether mirroring an image could make one of its texts false.
+
+    Args:
+        benchmark: Has the texts.
+        texts: The text_ids.
+
+    Returns:
+        Whether a text states a relation, or has no recorded form, so that it may.
+    """
     form_of = dict(rows_of(benchmark.texts, "text_id", "form"))
     for text_id in texts:
         form = form_of[text_id]
