@@ -286,8 +286,19 @@ def read_layout(
 def read_texts(
     name: str, path: Path, filters: Sequence[str] = ()
 ) -> tuple[list[PublishedQuestion], dict[str, Any]]:
-    """The questions of a benchmark by the name of its layout, and the entry READING; does not read
-    images. Raises UserError as `read_layout`, and for the filter `present`."""
+    """Read the questions of a benchmark without its images.
+
+    Args:
+        name: The name of its layout.
+        path: Its file or folder.
+        filters: As for `read_layout`.
+
+    Returns:
+        The questions, and the entry READING of a manifest.
+
+    Raises:
+        UserError: As `read_layout`; or for the filter `present`, which looks for images.
+    """
     questions, _, about = _read(name, path, filters, None)
     return questions, about
 

@@ -32,7 +32,16 @@ SIZES = ("items", "clusters", "unscored", "ties")
 
 
 def result(label: LabelledRuns, row_filter: RowFilter) -> Cell:
-    """The value of the selected row, with its interval and standard deviation if it has them."""
+    """Show the value of the selected row.
+
+    Args:
+        label: The runs of a line of the table.
+        row_filter: Selects one row of their results.
+
+    Returns:
+        The value, with its interval and standard deviation if it has them; without a row, the
+        reason why.
+    """
     row, entry = label.find(row_filter)
     if row is None:
         return Cell(reason=label.why_missing(row_filter))
@@ -40,8 +49,15 @@ def result(label: LabelledRuns, row_filter: RowFilter) -> Cell:
 
 
 def over_n(label: LabelledRuns, row_filter: RowFilter) -> Cell:
-    """A mean over n with its standard deviation over n (COMPASS, table 2); for a filter with an n,
-    its `result`."""
+    """Show a mean over n with its standard deviation over n (COMPASS, table 2).
+
+    Args:
+        label: The runs of a line of the table.
+        row_filter: Selects one row of their results.
+
+    Returns:
+        The mean and the deviation; for a filter with an n, its `result`.
+    """
     cell = result(label, row_filter)
     if row_filter.get("n") is not None or not cell.numbers:
         return cell
