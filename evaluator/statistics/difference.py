@@ -125,11 +125,7 @@ def model_difference(
         >>> difference.value, difference.p < 0.001
         (0.5, True)
     """
-    # The mean outcome of each model on each item, over its runs. Blocks have equal weights.
-    sizes = [first.shape[1] for first, _ in blocks]
-    weights = np.repeat([1 / (len(blocks) * size) for size in sizes], sizes)
-    first = np.concatenate([sides[0].mean(axis=0) for sides in blocks])
-    second = np.concatenate([sides[1].mean(axis=0) for sides in blocks])
+    weights, first, second = _means_of_items(blocks)
 
     # The variance by items, then by trainings.
     means = CrossedMeans(clusters, weights, prior=OF_COMPARISONS)
@@ -165,6 +161,17 @@ def model_difference(
         blocks=len(blocks),
         outlook=_Outlook(means, items.components, shares, training_freedom),
     )
+
+
+def _means_of_items(blocks: Sequence[Sides]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The weight of each item of all blocks, with sum 1 and equal sums for blocks; and the mean
+    outcome of each model on it, over its runs. (n,) each."""
+    sizes = [first.shape[1] for first, _ in blocks]
+    weight_of_block = [1 / (len(blocks) * size) for size in sizes]
+    weights = np.repeat(weight_of_block, sizes)
+    first_means = [first.mean(axis=0) for first, _ in blocks]
+    second_means = [second.mean(axis=0) for _, second in blocks]
+    return weights, np.concatenate(first_means), np.concatenate(second_means)
 
 
 def _with_trainings(items: MeanEstimate, of_trainings: float | None, freedom: int) -> MeanEstimate:
