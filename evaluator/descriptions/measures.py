@@ -192,15 +192,13 @@ def measure_image(
     values: Counter[Verdict] = Counter()
     for verdicts in judgement.attributes:
         values.update(verdicts.values())
-    n_values = 0
+    stated = values[Verdict.RIGHT] + values[Verdict.EXCHANGED] + values[Verdict.INVENTED]
+    n_values = _count_values(truth, judgement.matches)
+
     complete = set()
     for index, actual_index in judgement.matches.items():
-        own = truth.objects[actual_index].attributes
-        n_values += sum(kind in own for kind in truth.vocabulary.judged_kinds)
         if is_complete(description.objects[index], actual_index, truth):
             complete.add(index)
-    stated = values[Verdict.RIGHT] + values[Verdict.EXCHANGED] + values[Verdict.INVENTED]
-
     relations: Counter[str] = Counter()
     n_between_complete = 0
     for subject, name, target in distinct_relations(description):
@@ -235,6 +233,15 @@ def measure_image(
         relations_seen_recalled=of_relations[3],
         unread=len(description.unread),
     )
+
+
+def _count_values(truth: ImageTruth, matches: Matches) -> int:
+    """The number of judged values of the objects of an image that are named."""
+    n_values = 0
+    for actual_index in matches.values():
+        own = truth.objects[actual_index].attributes
+        n_values += sum(kind in own for kind in truth.vocabulary.judged_kinds)
+    return n_values
 
 
 def _recall_relations(
