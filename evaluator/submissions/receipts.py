@@ -74,6 +74,7 @@ def run_again(
     are_same_models = True
     for run, items in zip(runs, drawn_items, strict=True):
         entry = _entry_of(run)
+        # An empty folder for each run: a cache could hold the answers that are to be confirmed.
         with tempfile.TemporaryDirectory(prefix="rerun-") as folder:
             outcome = ask_again(
                 run.run,
@@ -178,6 +179,7 @@ def most_altered(n_asked: int, n_different: int) -> float:
         >>> round(most_altered(60, 0), 3)
         0.049
     """
+    # The quantile is not defined there.
     if n_different >= n_asked:
         return 1.0
     return float(stats.beta.ppf(_CONFIDENCE, n_different + 1, n_asked - n_different))
@@ -223,14 +225,16 @@ def _entry_of(run: CheckedRun) -> SubmittedRun:
 
 def _spec_of_run(spec: str, run: CheckedRun, entry: SubmittedRun) -> str:
     """The SPEC of the model of a run."""
-    trained_on = (run.run.record.get("info") or {}).get("trained_on") or {}
-    seed = (trained_on.get("recipe") or {}).get("seed", "")
-    for pattern, name in (
-        (TURN, entry["benchmark_name"]),
-        (TRACK, entry["track"]),
-        (WORLD, entry["world"]),
-        (TRAINING_SEED, str(seed)),
-    ):
+    info = run.run.record.get("info") or {}
+    trained_on = info.get("trained_on") or {}
+    recipe = trained_on.get("recipe") or {}
+    name_of_pattern = {
+        TURN: entry["benchmark_name"],
+        TRACK: entry["track"],
+        WORLD: entry["world"],
+        TRAINING_SEED: str(recipe.get("seed", "")),
+    }
+    for pattern, name in name_of_pattern.items():
         spec = spec.replace(pattern, name)
     return spec
 

@@ -154,9 +154,11 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
         if _is_run(folder):
             runs.append(folder)
             continue
+        # Level by level, since rglob would also read all that lies deeper.
         below = []
         for depth in range(1, _DEEPEST + 1):
-            for path in folder.glob("/".join(["[!.]*"] * depth)):
+            pattern = "/".join(["[!.]*"] * depth)
+            for path in folder.glob(pattern):
                 if path.is_dir() and _is_run(path):
                     below.append(path)
         if not below:
@@ -247,8 +249,10 @@ def _folders_of(sources: Sequence[SubmittedSource]) -> list[str]:
 
 def _training_seed(record: Mapping[str, Any]) -> Any:
     """The seed of the training of a run; None if it is not recorded."""
-    trained_on = (record.get("info") or {}).get("trained_on") or {}
-    return (trained_on.get("recipe") or {}).get("seed")
+    info = record.get("info") or {}
+    trained_on = info.get("trained_on") or {}
+    recipe = trained_on.get("recipe") or {}
+    return recipe.get("seed")
 
 
 def _write_run(source: SubmittedSource, folder: Path, name: str) -> None:
@@ -315,7 +319,9 @@ def _revision_of(spec: str, info: Mapping[str, Any]) -> str:
     """The revision or tag of published weights, after the "@" of a SPEC; else `unknown`."""
     for text in (str(info.get("weights") or ""), spec):
         revision = text.partition(",")[0].rpartition("@")[2]
-        if "@" in text and revision and "/" not in revision and not text.startswith("api:"):
+        # The "@" of an api: model is a part of its address, as one before a "/" is.
+        is_revision = "@" in text and bool(revision) and "/" not in revision
+        if is_revision and not text.startswith("api:"):
             return revision
     return "unknown"
 
@@ -336,5 +342,6 @@ def _digests_below(folder: Path) -> dict[str, str]:
     digests = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            digests[PurePosixPath(path.relative_to(folder)).as_posix()] = sha256(path)
+            name = PurePosixPath(path.relative_to(folder)).as_posix()
+            digests[name] = sha256(path)
     return digests
