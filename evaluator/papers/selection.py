@@ -222,9 +222,13 @@ def by_label(
             lines.append(Line(names, cells[i], rule=j == 0 and i > 0))
     entries = _entries_of(lines)
     summary, limit_notes = _summary_lines(lines, len(columns), has_row_heads + depth)
+    heads = [head] if has_row_heads else []
+    heads.append(named)
+    # Labels of several parts have a column for each part.
     variants = ["variant", *(f"variant {i}" for i in range(2, depth))]
+    heads += variants[: depth - 1]
     return Table(
-        [*([head] if has_row_heads else []), named, *variants[: depth - 1]],
+        heads,
         [Column(column.head, column.group) for column in columns],
         [*lines, *summary],
         notes=[*notes, *absent_notes, *notes_of(entries), *limit_notes],

@@ -92,6 +92,7 @@ def error_directions(
         more_held_out = np.sign(assertions.held_out[texts] - of_truth)
         # In the order of FAMILIARITY: fewer held-out combinations are more familiar.
         directions = [more_held_out == sign for sign in (-1, 0, 1)]
+    # Which atoms differ, as a number with a bit for each sort of atom.
     differs = assertions.atoms[texts] != assertions.atoms[true_texts][:, None]
     code = (differs << np.arange(len(ATOMS))).sum(axis=2)
     directions += [code == wrong for wrong in range(len(WRONG))]

@@ -137,28 +137,30 @@ def side_by_side(
     is_in_words = any("unread" in row for row in all_rows)
 
     heads = [f"{split} %" for split in [*splits, *gaps.values()]]
-    heads += ["chance %", *(["ceiling %"] if has_ceilings else []), *_COUNT_HEADS]
+    heads.append("chance %")
+    if has_ceilings:
+        heads.append("ceiling %")
+    heads += _COUNT_HEADS
     if is_in_words:
-        heads += ["unread", *(f"{split} % of read" for split in splits)]
+        heads.append("unread")
+        heads += [f"{split} % of read" for split in splits]
     heads += pooled
 
     table_lines = []
     for line in lines:
-        rows = [line.rows[split] for split in splits if split in line.rows]
-        # `full` has every item once; other splits may overlap or leave items out.
-        counted = [line.rows[FULL]] if FULL in line.rows else rows
         cells = [result_cell(line.rows.get(split), decimals=decimals) for split in splits]
         cells += [result_cell(line.gaps.get(gap), decimals=decimals) for gap in gaps]
-        cells += [chance_cell(rows), *([ceiling_cell(rows)] if has_ceilings else [])]
-        cells += [Cell(_total(counted, name)) for name in _COUNTS]
-        if is_in_words:
-            cells += _cells_of_read(line, splits, counted, decimals)
+        cells += _cells_of_items(
+            line, splits, has_ceilings=has_ceilings, is_in_words=is_in_words, decimals=decimals
+        )
         cells += [Cell(f"{line.entry[name]}") for name in pooled]
         names = [str(line.first[name] or "") for name in labels]
         names += [str(line.entry[name]) for name in entry_labels]
         table_lines.append(Line(names, cells))
 
-    notes = [*notes_of(entries, all_rows), *([CEILING] if has_ceilings else [])]
+    notes = notes_of(entries, all_rows)
+    if has_ceilings:
+        notes.append(CEILING)
     columns = [Column(head) for head in heads]
     mark = marks_of(entries)
     return Table([*labels, *entry_labels], columns, table_lines, notes=notes, mark=mark)
@@ -180,6 +182,28 @@ def _gaps_of(lines: Sequence[MetricLine], every_gap: bool) -> dict[tuple[str, st
             if every_gap or gap in _DEFAULT_GAPS:
                 gaps[gap] = split_of(row)
     return gaps
+
+
+def _cells_of_items(
+    line: MetricLine,
+    splits: Sequence[str],
+    *,
+    has_ceilings: bool,
+    is_in_words: bool,
+    decimals: int,
+) -> list[Cell]:
+    """The cells of a line on its chance, its ceiling, its numbers of items, and its answers in
+    words."""
+    rows = [line.rows[split] for split in splits if split in line.rows]
+    # `full` has every item once; other splits may overlap or leave items out.
+    counted = [line.rows[FULL]] if FULL in line.rows else rows
+    cells = [chance_cell(rows)]
+    if has_ceilings:
+        cells.append(ceiling_cell(rows))
+    cells += [Cell(_total(counted, name)) for name in _COUNTS]
+    if is_in_words:
+        cells += _cells_of_read(line, splits, counted, decimals)
+    return cells
 
 
 def _total(rows: Sequence[Any], name: str) -> str:
@@ -223,8 +247,12 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
 
     heads = ["%", f"{confidence(entry)} interval: {THIS_VOCABULARY}", WIDER]
     heads += [f"over {over}" for over in spreads]
-    heads += ["p", *_COUNT_HEADS, *(["unread", "% of read"] if is_in_words else [])]
-    heads += ["chance %", *(["ceiling %"] if has_ceilings else [])]
+    heads += ["p", *_COUNT_HEADS]
+    if is_in_words:
+        heads += ["unread", "% of read"]
+    heads.append("chance %")
+    if has_ceilings:
+        heads.append("ceiling %")
     heads += ["average", f"{THIS_VOCABULARY} means"]
 
     lines = []

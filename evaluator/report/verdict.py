@@ -235,7 +235,10 @@ def headline_sentences(entries: Sequence[Results], paired: str = "") -> list[str
     """
     ranked = _ranked(entries)
     if not ranked:
-        return [judge(entries[0]).sentence, *([paired] if paired else [])]
+        sentences = [judge(entries[0]).sentence]
+        if paired:
+            sentences.append(paired)
+        return sentences
     best = ranked[0]
     verdict = judge(best.line.entry)
     following = [

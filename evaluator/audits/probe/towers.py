@@ -187,16 +187,7 @@ def probe(
         names = names_of(pairs, part)
         targets = presence(pairs, names, part)
         scores = predict_across(model, embeddings, targets, groups=rows.groups, fit=rows.fit)
-        column_of_name = {name: column for column, name in enumerate(names)}
-        preferences = []
-        for row, (true, false) in zip(scores, differing_names[factor], strict=True):
-            # A name without a column is of no pair here, or "", where nothing is asked.
-            if false not in column_of_name:
-                preferences.append(np.nan)
-                continue
-            prefers_truth = row[column_of_name[true]] > row[column_of_name[false]]
-            preferences.append(float(prefers_truth))
-        outcomes[factor] = np.array(preferences)
+        outcomes[factor] = _prefers_true_name(scores, names, differing_names[factor])
 
     # Bindings: the pair whose code is nearer to the predicted one.
     all_names = names_of(pairs, 0), names_of(pairs, 1)
@@ -209,6 +200,23 @@ def probe(
     false_distances = np.square(predicted - false_codes).sum(axis=1)
     outcomes[BINDING] = 1.0 * (true_distances < false_distances)
     return outcomes
+
+
+def _prefers_true_name(
+    scores: np.ndarray, names: Sequence[str], differing_names: Sequence[tuple[str, str]]
+) -> np.ndarray:
+    """Whether the true name of each row has a higher score than the false one: 1, 0, or nan if
+    nothing is asked. The columns of the scores are the `names`."""
+    column_of_name = {name: column for column, name in enumerate(names)}
+    preferences = []
+    for row, (true, false) in zip(scores, differing_names, strict=True):
+        # A name without a column is of no pair here, or "", where nothing is asked.
+        if false not in column_of_name:
+            preferences.append(np.nan)
+            continue
+        prefers_truth = row[column_of_name[true]] > row[column_of_name[false]]
+        preferences.append(float(prefers_truth))
+    return np.array(preferences)
 
 
 def geometry(embeddings: np.ndarray, rows: Rows, splits: np.ndarray) -> dict[str, Any]:
@@ -229,16 +237,7 @@ def geometry(embeddings: np.ndarray, rows: Rows, splits: np.ndarray) -> dict[str
         of categories, from the mean absolute cosine; 90 is orthogonal. `ranks`: number of
         directions that hold 95% of the variance of the vectors of values, and of categories.
     """
-    # Means of rows with the same split and content.
-    contents = [f"{split} {sorted(pair)}" for split, pair in zip(splits, rows.pairs, strict=True)]
-    _, first, content_of, sizes = np.unique(
-        contents, return_index=True, return_inverse=True, return_counts=True
-    )
-    sums_of_dimension = []
-    for dimension in embeddings.T.astype(float):
-        sums_of_dimension.append(np.bincount(content_of, dimension))
-    sums = np.stack(sums_of_dimension, axis=1)
-    means = sums / sizes[:, None]
+    means, first = _means_of_contents(embeddings, rows.pairs, splits)
 
     # Whitening, so that a few directions of large variance do not decide alone.
     fit = rows.fit[first]
@@ -271,6 +270,23 @@ def geometry(embeddings: np.ndarray, rows: Rows, splits: np.ndarray) -> dict[str
         "angle": float(np.degrees(np.arccos(cosine))),
         "ranks": {ATTRIBUTE: _rank(values), OBJECT: _rank(categories)},
     }
+
+
+def _means_of_contents(
+    embeddings: np.ndarray, pairs: Sequence[Pair], splits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of the rows of each split and content, and the first of these rows."""
+    contents = []
+    for split, pair in zip(splits, pairs, strict=True):
+        contents.append(f"{split} {sorted(pair)}")
+    _, first, content_of, sizes = np.unique(
+        contents, return_index=True, return_inverse=True, return_counts=True
+    )
+    sums_of_dimension = []
+    for dimension in embeddings.T.astype(float):
+        sums_of_dimension.append(np.bincount(content_of, dimension))
+    sums = np.stack(sums_of_dimension, axis=1)
+    return sums / sizes[:, None], first
 
 
 def _rank(vectors: np.ndarray) -> int:
