@@ -53,12 +53,19 @@ class Setup:
     """A small world and the texts over it."""
 
     name: str
+    """In the table of results."""
     family: str = "clevr"
+    """World family."""
     holdout: tuple[str, ...] = ("3x3",)
+    """Values of --holdout."""
     design: str = "bindsplit"
+    """Value of --design."""
     scenes: Mapping[str, int] | str = field(default_factory=lambda: SCENES)
+    """Number of scenes by split, or of all splits together."""
     objects: tuple[int, int] = (2, 2)
+    """Least and greatest number of objects in a scene."""
     environments: tuple[str, ...] = ()
+    """The only environments; empty for all of the family."""
     pairs: bool = False
     """Whether evaluation scenes have twins."""
     turns: str | None = None
@@ -121,10 +128,13 @@ class Cell:
     """The results of one question in one split: shares in 0..1, None where a model is not asked."""
 
     protocol: str
+    """Protocol of the question."""
     question: str
     """Kind, skill and level, and the metric of raw retrieval."""
     split: str
+    """Split of its scenes."""
     chance: float | None
+    """The least value of guessing among its items; None if guessing has none."""
     oracle: tuple[float, float]
     """The oracle's least and greatest value: raw retrieval of productivity has one for each number
     of atoms."""

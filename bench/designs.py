@@ -346,7 +346,16 @@ def true_values(study: Study, effects: Effects) -> dict[str, tuple[float, float]
 def draw_runs(
     study: Study, layout: Layout, effects: Effects
 ) -> tuple[list[RunItems], list[RunItems]]:
-    """The outcomes of every training of every turn on its unseen and on its seen scenes."""
+    """Draw the outcomes of every training of every turn.
+
+    Args:
+        study: what is simulated.
+        layout: the scenes.
+        effects: those that all trainings share, and the random numbers.
+
+    Returns:
+        The items of each training on its unseen scenes, and on its seen scenes.
+    """
     spreads, design, rng = study.spreads, study.design, effects.rng
     unseen_constant, seen_constant = constants(study)
     values = np.array([scene.values for scene in layout.scenes])

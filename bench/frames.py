@@ -27,6 +27,7 @@ from generator.scene.scene import Scene
 from tests.generator.unrendered import write_planned
 
 SCENES = {"train": 60, "val": 10, "seen": 600, "partial": 400, "unseen": 400}
+"""Scenes of each split; training ones are not asked about."""
 FOLDS = 5
 """Folds of the readers, by cluster."""
 _SIDES = ("left", "right", "front", "behind")
@@ -145,27 +146,29 @@ def _examples(dataset: Dataset, benchmark: Benchmark) -> Iterator[_Example]:
     rows_of: dict[str, list[dict[str, Any]]] = {}
     for row in benchmark.candidates.to_pylist():
         rows_of.setdefault(row["item_id"], []).append(row)
-    form_of = dict(
-        zip(
-            benchmark.texts["text_id"].to_pylist(), benchmark.texts["form"].to_pylist(), strict=True
-        )
-    )
+    text_ids = benchmark.texts["text_id"].to_pylist()
+    form_of = dict(zip(text_ids, benchmark.texts["form"].to_pylist(), strict=True))
     categories = sorted({obj.category for scene in scenes.values() for obj in scene.objects})
     for item_id, rows in rows_of.items():
         item = items[item_id]
         kind = f"{item['protocol']} {item['kind']}"
         if kind not in ("frames object", "views taken-from"):
             continue
+
+        # What the item asks about.
         true_row = next(row for row in rows if row["truth"] and row["slot"] != "first")
         form = json.loads(form_of[true_row["text_id"]])
         named = [mention["category"] for mention in form["objects"]]
         images = [scenes[scene_id] for scene_id in sorted({row["scene_id"] for row in rows})]
+
+        # What the reader knows: the turn of the camera, where objects stand, and what they are.
         features = [float((images[1].azimuth or 0) - (images[0].azimuth or 0)) % 360]
         for image in images:
             features += _places(image, named)
         features += [float(categories.index(name)) for name in named]
         if kind == "frames object":
             side = form["relations"][0][1].removeprefix("own-")
+            # A relation and its opposite.
             options = (0, 1) if side in ("left", "right") else (2, 3)
             features.append(float(options[0]))
         else:

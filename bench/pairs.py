@@ -98,8 +98,13 @@ class _Blank:
 
 
 def write_pairs(root: Path, pairs: int, each: int) -> None:
-    """Write a benchmark of so many distinct pairs of `each` images and `each` texts, in items of
-    four candidates."""
+    """Write a benchmark of distinct pairs of images and texts, in items of four candidates.
+
+    Args:
+        root: folder of the dataset.
+        pairs: number of pairs.
+        each: number of images, and of texts.
+    """
     with WorldWriter(
         root, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0, "block_seed": 0}
     ) as world:

@@ -277,7 +277,7 @@ def _plain_entrants(
     for argument in arguments:
         own_name, folder = split_name(argument)
         run = check_plain_run(folder, moved, tables)
-        name = one_line(own_name or str(run.results["model"]))
+        name = one_line(own_name or str(run.run.record["model"]))
         runs_of.setdefault(name, []).append(run)
     entrants = []
     for name, runs in runs_of.items():

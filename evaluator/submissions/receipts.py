@@ -14,6 +14,8 @@ from scipy import stats
 from evaluator.runs.folder import folder_name
 from evaluator.submissions.asking_again import AskedAgain, ask_again
 from evaluator.submissions.checks import CheckedRun
+from evaluator.submissions.described import is_description
+from evaluator.submissions.describing_again import describe_again
 from evaluator.submissions.digests import digest_of
 from evaluator.submissions.draw import askable_items, draw_items
 from evaluator.submissions.identity import model_digest
@@ -76,15 +78,26 @@ def run_again(
         entry = _entry_of(run)
         # An empty folder for each run: a cache could hold the answers that are to be confirmed.
         with tempfile.TemporaryDirectory(prefix="rerun-") as folder:
-            outcome = ask_again(
-                run.run,
-                items,
-                _spec_of_run(spec, run, entry),
-                tolerance=tolerance,
-                device=device,
-                folder=Path(folder),
-                progress=progress,
-            )
+            own_spec = _spec_of_run(spec, run, entry)
+            if is_description(run.run.record):
+                outcome = describe_again(
+                    run.run,
+                    items,
+                    own_spec,
+                    device=device,
+                    folder=Path(folder),
+                    progress=progress,
+                )
+            else:
+                outcome = ask_again(
+                    run.run,
+                    items,
+                    own_spec,
+                    tolerance=tolerance,
+                    device=device,
+                    folder=Path(folder),
+                    progress=progress,
+                )
         receipted.append(_receipted_run(run, entry, outcome))
         n_different += len(items) - sum(outcome.equal.values())
         are_same_models &= receipted[-1]["model"] == entry["model"]
@@ -225,14 +238,12 @@ def _entry_of(run: CheckedRun) -> SubmittedRun:
 
 def _spec_of_run(spec: str, run: CheckedRun, entry: SubmittedRun) -> str:
     """The SPEC of the model of a run."""
-    info = run.run.record.get("info") or {}
-    trained_on = info.get("trained_on") or {}
-    recipe = trained_on.get("recipe") or {}
+    seed = "" if run.training_seed is None else run.training_seed
     name_of_pattern = {
         TURN: entry["benchmark_name"],
         TRACK: entry["track"],
         WORLD: entry["world"],
-        TRAINING_SEED: str(recipe.get("seed", "")),
+        TRAINING_SEED: str(seed),
     }
     for pattern, name in name_of_pattern.items():
         spec = spec.replace(pattern, name)

@@ -42,9 +42,10 @@ def empty_cells(cells: Mapping[QuestionCell, int], scenes: Mapping[str, int]) ->
     ['binary swap attribute unseen']
     """
     splits = [split for split in _ASKED_SPLITS if scenes.get(split)]
-    questions = {
-        (protocol, kind, skill) for protocol, kind, skill, split in cells if split in splits
-    }
+    questions = set()
+    for protocol, kind, skill, split in cells:
+        if split in splits:
+            questions.add((protocol, kind, skill))
     names = []
     for protocol, kind, skill in questions:
         for split in splits:
@@ -112,13 +113,15 @@ class BenchmarkTables:
         without punctuation."""
         if TRAIN not in self._rule.splits:
             return {}
-        words = {
-            protocol: {token.strip(".,").lower() for token in tokens}
-            for protocol, tokens in self._words.items()
-        }
+        words: dict[str, set[str]] = {}
+        for protocol, tokens in self._words.items():
+            words[protocol] = {token.strip(".,").lower() for token in tokens}
         known = words.pop(TRAIN, set())
-        unknown = {protocol: sorted(words[protocol] - known) for protocol in sorted(words)}
-        return {protocol: names for protocol, names in unknown.items() if names}
+        unknown: dict[str, list[str]] = {}
+        for protocol in sorted(words):
+            if not words[protocol] <= known:
+                unknown[protocol] = sorted(words[protocol] - known)
+        return unknown
 
     def survey(self, row: RenderedScene, protocols: Sequence[Protocol]) -> None:
         """Show a scene to the protocols before any item is written.

@@ -138,9 +138,13 @@ class SceneGeometry:
     terms: Terms
     """The terms of the world's vocabulary."""
     _fitting: dict[ObjectMention, int] = field(default_factory=dict)
+    """Cache of `fitting`."""
     _having: dict[Pair, int] = field(default_factory=dict)
+    """The objects with each (kind, value), as bits; empty until first needed."""
     _decided: dict[tuple[str, bool], DecidedPairs] = field(default_factory=dict)
+    """Cache of `decided`, by its arguments."""
     _grids: dict[int, list["StandingObject"]] = field(default_factory=dict)
+    """Cache of `_objects_along_axes`, by arity."""
 
     def forget(self) -> None:
         """Drop cached results, to save memory."""
@@ -401,7 +405,8 @@ def read_scene(record: str, terms: Terms) -> SceneGeometry:
             that is not finite.
     """
     data = parse_json(record)
-    json.dumps(data, allow_nan=False)  # refuses NaN and infinity, which JSON parsers accept
+    # Refuses NaN and infinity, which JSON parsers accept.
+    json.dumps(data, allow_nan=False)
     objects, positions, fronts = [], [], []
     for object_data in data["objects"]:
         category, values = object_data["category"], object_data["attributes"]

@@ -82,6 +82,7 @@ class Texture(Declared):
     """A solid pattern through the body of an object, fixed to the object."""
 
     pattern: Pattern
+    """What the marks are."""
     colors: Annotated[tuple[Hex, ...], Field(min_length=2, max_length=4)] | None = None
     """Its colours; None for the object's own colour and a darker shade."""
     scale: Positive

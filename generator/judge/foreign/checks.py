@@ -116,9 +116,11 @@ class PlacePreference:
     """How often a value or category is at one place and not at another."""
 
     split: str
+    """The split whose labels show it."""
     kind: str
     """Kind of the value; "object" for a category."""
     value: str
+    """The value, or the category."""
     place: str
     """Where it is more often: first, "subject of left", or a position."""
     other: str
