@@ -35,6 +35,7 @@ COLUMNS = (
 _LABELS_OF_ITEMS = ("kind", "skill", "split", "cluster", "protocol")
 NO_SPLIT = "all"
 _SLOT = re.compile(r"c|n|p|context|zsl|[01]|d\d+")
+"""The slots that a candidate may have (docs/dataset.md)."""
 _TRUE_SLOTS, _FALSE_SLOTS = ("c", "p"), ("n",)
 _PAIRS = "pairs"
 
@@ -221,6 +222,7 @@ def _table(rows: pd.DataFrame, schema: pa.Schema) -> pa.Table:
 
 
 _SCORE_COLUMNS = [f"c{caption}_i{image}" for caption in "01" for image in "01"]
+"""The columns of a table with the four scores of a pair in one row."""
 _LABEL = r"^(?P<item>.+)_c(?P<slot>[01])_i(?P<image>[01])$"
 
 

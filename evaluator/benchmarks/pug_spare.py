@@ -11,6 +11,7 @@ from evaluator.benchmarks.question import ImageRef, PublishedQuestion, QuestionL
 WORLD = "world"
 """Label of questions: the environment of the image."""
 _COLUMNS = ("character_texture", "character_name", "character2_texture", "character2_name")
+"""The columns with the colour and the name of each of the two animals."""
 
 
 def read_pug_spare(path: Path) -> Iterator[PublishedQuestion]:

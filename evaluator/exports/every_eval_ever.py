@@ -30,6 +30,7 @@ _METHOD = (
     "Student's t over crossed random effects of values, objects and clusters (docs/statistics.md)"
 )
 _INSIDE = re.compile(r"[^A-Za-z0-9_.-]+")
+"""Characters that `_slug` replaces."""
 _DETAILS = (
     "chance",
     "ceiling",

@@ -26,6 +26,7 @@ from evaluator.models.image_options import (
 from evaluator.models.pretrained import Pretrained
 
 BATCH = 64
+"""Pairs of image and text that are scored together."""
 PAIR = "pair of image and text"
 
 

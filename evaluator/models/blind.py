@@ -34,6 +34,7 @@ from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 
 BATCH, LANGUAGE_BATCH = 128, 32
+"""Texts that are scored together, by models of n-grams and the like, and by language models."""
 _UNLIMITED = 1_000_000
 """Tokens of a text for a language model without a maximum, such as one with relative positions."""
 _FEWEST_TOKENS = 2

@@ -46,6 +46,7 @@ _CELL_SIDE = 8
 _EMBEDDING_DEVIATION = 0.02
 """Of the first embeddings, as in GPT-2."""
 _DROPOUT = 0.1
+"""Share of activations that training drops."""
 
 
 def split_pieces(description: str) -> list[str]:

@@ -238,6 +238,7 @@ class QwenEncoder(HfEncoder):
 
 
 _ENCODERS = {"blip": BlipEncoder, "qwen3_vl": QwenEncoder}
+"""By type of model, the encoder of models that compute embeddings in their own way."""
 
 
 def load_hf(name: str, device: str | None, **arguments: Unpack[HfArguments]) -> HfEncoder:

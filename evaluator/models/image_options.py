@@ -43,6 +43,7 @@ def apply_image_options(image: Image.Image, options: ImageOptions) -> Image.Imag
 
 
 _WORDS = {"pad": "pad with black to a square", "squash": "stretch to a square, bicubic"}
+"""A framing in words."""
 
 
 def describe_image_options(options: ImageOptions) -> str:

@@ -11,7 +11,9 @@ ORDER = 3
 _STRENGTH = 1.0
 """Strength of the smoothing, as a number of occurrences."""
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]|_+")
+"""A word, also one with apostrophes or hyphens inside; or a punctuation mark."""
 _START, _END = "<s>", "</s>"
+"""Stand before the first and after the last word of a text."""
 Gram = tuple[str, ...]
 """The words of an n-gram, or of a context and _ANY_WORD."""
 _ANY_WORD = ""

@@ -48,6 +48,7 @@ from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 
 BATCH = 128
+"""Images, texts or pairs that an object gets in a call."""
 _METHODS = "encode_images and encode_texts, or score_pairs, or score"
 
 

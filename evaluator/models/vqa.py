@@ -49,7 +49,9 @@ from generator.base.errors import UserError
 
 logger = logging.getLogger(__name__)
 _BATCH = 8
+"""Pairs of image and question that are asked together."""
 _BLIP = {"blip": "BlipForQuestionAnswering"}
+"""By type of model, the class of BLIP for questions."""
 _TOLERANCE = {torch.float32: 1e-4}
 """Difference of log odds up to which both ways to compute a prefix agree, by the model's dtype."""
 _HALF_TOLERANCE = 0.1

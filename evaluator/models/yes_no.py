@@ -15,6 +15,7 @@ from generator.base.errors import UserError
 
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 CHANNELS = ("log_odds", "p_yes")
+"""The scores of an answer: log odds of yes against no, and the probability of yes."""
 _ROUNDING = 1e-7
 """Rounding error of a sum of listed probabilities, float32."""
 _WORD_STARTS = "Ġ▁ "

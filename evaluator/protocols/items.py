@@ -29,12 +29,14 @@ does (`asymmetric_unseen`)."""
 SPLITS = (FULL, "seen", "partial", MIXED, "unseen", *ASYMMETRIC)
 """The splits that are reported, in order, of all designs and of tables of others."""
 SPLIT_ORDER = ("val", *SPLITS)
+"""The order in which splits are listed."""
 _LEFT_OUT = ("val", EXCLUDED, UNPARSED)
 """Splits that are measured but left out of figures and papers' tables."""
 COMPARED = ("c", "n", "p", "0", "1")
 """Slots whose candidates are compared with one another; candidates of any other slot are compared
 only within it."""
 COUNTS = ("n_objects", "n_attributes", "n_relations")
+"""Labels of items: the numbers of atoms of a caption."""
 TOP = 3
 """Number of best texts of an item that are recorded."""
 

@@ -22,10 +22,12 @@ STRICT, FREE = "strict", "free"
 """Form of a caption: exactly "the a1 o1 and the a2 o2", or any text, which is read by its noun
 phrases."""
 RULES, SPACY = "rules", "spacy:"
+"""Names of extractors of noun phrases. After SPACY stands the name of a pipeline."""
 LEMMAS, EXACT = "lemmas", "exact"
 """Match nouns in the singular, as BindSplit does (appendix B.3), or unchanged. Attributes are never
 changed."""
 _STRICT = re.compile(r"the (\S+) (\S+) and the (\S+) (\S+)")
+"""A caption of the form STRICT."""
 _LONGEST = 1 << 16
 """Maximum characters of a phrase or caption; the rest is ignored."""
 
@@ -130,6 +132,7 @@ _COMPOUND = tuple(_NOUNS["compound"])
 _SINGULAR_IS = frozenset(_NOUNS["singular_is"])
 _PLURAL_US = frozenset(_NOUNS["plural_us"])
 _PLURAL_USES = frozenset(_NOUNS["plural_uses"])
+"""Lists of nouns; english.toml explains each."""
 
 
 @lru_cache(maxsize=1 << 17)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _IMAGES = 4
 """Images that a notebook shows."""
 _LABELS = ("item_id", "protocol", "split", "kind", "skill", "pool_id")
+"""Columns of items that a question shows as texts."""
 
 
 class Dataset:

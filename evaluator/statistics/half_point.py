@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 _DRAWS = 2000
+"""Draws of the bootstrap over ladders."""
 _SEED = 0
 """The same items always give the same interval."""
 

@@ -23,6 +23,7 @@ THIS_VOCABULARY, WIDER = "this vocabulary", "values and objects like these"
 """The two claims."""
 NOT_OF_BINDINGS = "groups like these; the bindings are not known"
 THIS_MODEL, NEW_TRAININGS = "this model", "new trainings"
+"""Of which models an interval speaks."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ _HEADS: Mapping[str, str] = {
 """The heads of the parts of a score."""
 _OF_TRAINED = ("seen", "unseen", "gap")
 _OF_OTHERS = ("all_questions",)
+"""The parts of a score that a track shows, if its models are trained on it, and if not."""
 
 
 def overall_table(result: SuiteResult) -> Table:

@@ -20,10 +20,12 @@ logger = logging.getLogger(__name__)
 _CACHE_BYTES = 4 << 30
 """Bytes of prepared images that are cached. Further images are read again in each epoch."""
 _READER_THREADS = 4
+"""Threads that read images ahead."""
 _LONGEST_TEXTS = 100
 """Number of longest texts, by characters, that set the context length of a new model. The text with
 the most tokens is assumed to be among them."""
 _WORD = re.compile(r"\w+")
+"""A word of a text."""
 
 
 Augment = Callable[[Any, int, int], Any]

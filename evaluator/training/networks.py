@@ -34,6 +34,7 @@ NETWORKS = read_toml(Path(__file__).with_name("networks.toml"), "sizes of networ
 _VILT_LENGTH, _DIFFUSION_LENGTH = 40, 16
 """Minimum context length, in tokens, of ViLT and of a diffusion model's text encoder."""
 _CHANNELS = 3
+"""Colours of an image."""
 _NORM_CONSTANT = 64.0
 """Constant channels of the identity autoencoder. Against them the pixels, which are at most 1, do
 not change the deviation that group normalisation divides by."""

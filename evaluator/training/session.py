@@ -33,6 +33,7 @@ from generator.base.progress import SILENT, Progress
 logger = logging.getLogger(__name__)
 WEIGHTS = "open_clip_model.safetensors"
 _PREPROCESSING = ("mean", "std", "interpolation", "resize_mode", "fill_color")
+"""The entries of open_clip's preprocessing that are kept with the weights."""
 
 
 def train(

@@ -43,6 +43,7 @@ _PARTITION_OF_BUCKET = {"definitely_seen": SEEN, "definitely_unseen": UNSEEN}
 _NO_PRIOR = 1e-9
 """The factor of the prior guesses of `CrossedMeans` at which they count nothing."""
 _AMBIGUOUS = tuple(bucket for bucket in BUCKETS.values() if bucket.startswith("amb_"))
+"""The buckets of samples whose bindings have labels of several kinds, or are close alone."""
 _SPLITS = {
     **{bucket: (bucket,) for bucket in BUCKETS.values()},
     "ambiguous": _AMBIGUOUS,

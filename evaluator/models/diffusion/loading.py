@@ -16,7 +16,9 @@ from evaluator.provenance.exposure import recorded_exposure
 from generator.base.errors import UserError, did_you_mean
 
 _LIBRARIES = ("diffusers", "transformers")
+"""The libraries whose classes are loaded."""
 _ABSENT = (None, None)
+"""How the index of a pipeline enters a part that it lacks: library and class."""
 _UNUSED = ("safety_checker", "image_encoder", "feature_extractor")
 """Components that only make or check images."""
 

@@ -203,6 +203,7 @@ FIXED = 64
 EXHAUSTIVE = 1024
 """Samples of each text, of the presets that may take them all."""
 CONFIDENCE = 0.97
+"""`Schedule.confidence` of the sequential preset."""
 PRESETS = {
     preset.preset: preset
     for preset in (

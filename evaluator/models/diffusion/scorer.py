@@ -27,6 +27,7 @@ _TIE_TOLERANCE = 2e-7
 """Tie tolerance of errors in float32. Errors are about 0.01 to 1. Rounding changes them by up to
 1e-7, another text often by less than 1e-5."""
 _BATCH_ON_GPU, _BATCH_ON_CPU = 128, 8
+"""Predictions that are computed together."""
 _LOSSES: dict[str, Callable[..., torch.Tensor]] = {
     "l2": F.mse_loss,
     "l1": F.l1_loss,
