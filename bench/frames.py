@@ -1,4 +1,4 @@
-"""What can be told of frames of reference without looking: `python -m bench.frames [FAMILY]`.
+"""What can be told of frames of reference without looking: `python -m bench.frames FAMILY HOLDOUT`.
 
 Prints the table of docs/frames.md: the blind test of `score audit`, which reads texts, and a reader
 that knows where the objects stand in both images, how far the camera turned and what the objects
@@ -26,8 +26,10 @@ from generator.scene.relations import along, ground_directions
 from generator.scene.scene import Scene
 from tests.generator.unrendered import write_planned
 
+HOLDOUT = "3x3"
 SCENES = {"train": 60, "val": 10, "seen": 600, "partial": 400, "unseen": 400}
-"""Scenes of each split; training ones are not asked about."""
+"""Scenes of each split; training ones are not asked about. A holdout of relations alone has no
+scene in `partial`."""
 FOLDS = 5
 """Folds of the readers, by cluster."""
 _SIDES = ("left", "right", "front", "behind")
@@ -48,20 +50,24 @@ class _Example(NamedTuple):
     """The indices of the directions to choose among."""
 
 
-def write_benchmarks_of(family: str, root: Path) -> Dataset:
+def write_benchmarks_of(family: str, holdout: str, root: Path) -> Dataset:
     """Write a world of turn twins without images, with the benchmarks `two` and `bare`.
 
     Args:
         family: A family with frames of reference.
+        holdout: The value of `--holdout`.
         root: The folder of the dataset.
 
     Returns:
         The dataset.
     """
+    scenes = dict(SCENES)
+    if holdout.startswith(("relation:", "own-")):
+        del scenes["partial"]
     options = WorldOptions(
         family=family,
-        holdout="3x3",
-        scenes=SCENES,
+        holdout=holdout,
+        scenes=scenes,
         resolution="64x48",
         viewpoints=4,
         turns="90,180,270",
@@ -166,6 +172,7 @@ def _examples(dataset: Dataset, benchmark: Benchmark) -> Iterator[_Example]:
         for image in images:
             features += _places(image, named)
         features += [float(categories.index(name)) for name in named]
+        options: tuple[int, ...]
         if kind == "frames object":
             side = form["relations"][0][1].removeprefix("own-")
             # A relation and its opposite.
@@ -197,14 +204,15 @@ def _scenes(dataset: Dataset) -> Mapping[str, Scene]:
     return {scene_id: Scene.from_json(record) for scene_id, record in records}
 
 
-def print_table(family: str) -> None:
+def print_table(family: str = "pug-frames", holdout: str = HOLDOUT) -> None:
     """Print the table of a family.
 
     Args:
         family: Its name.
+        holdout: The value of `--holdout`.
     """
     with tempfile.TemporaryDirectory() as folder:
-        dataset = write_benchmarks_of(family, Path(folder))
+        dataset = write_benchmarks_of(family, holdout, Path(folder))
         print(f"| {family} | reads | right | items |\n|---|---|---|---:|")
         for name in ("two", "bare"):
             for kind, estimate in audit_texts(dataset.benchmark(name)):
@@ -220,4 +228,4 @@ def _line(kind: str, reads: str, estimate: Estimate) -> str:
 
 
 if __name__ == "__main__":
-    print_table(sys.argv[1] if len(sys.argv) > 1 else "pug-frames")
+    print_table(*sys.argv[1:3])

@@ -8,7 +8,7 @@ cores.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from generator.inspection.legibility import (
     SETTINGS,
     SIDES,
     TABLE,
+    Legibility,
     measured,
 )
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
@@ -188,32 +189,33 @@ def table() -> str:
         measured(), lambda row: (row.family, row.tested, row.kind)
     ):
         group = [*names]
-        total = sum(row.objects for row in group)
         means = [
-            [
-                sum(row.percent[f"{side} {quality}"] * row.objects for row in group) / total
-                for quality in QUALITIES
-            ]
-            for side in SIDES
+            [_mean_percent(group, f"{side} {quality}") for quality in QUALITIES] for side in SIDES
         ]
-        small = {
-            side: [
-                f"{row.name} {math.floor(row.percent_at(side))}"
-                for row in group
-                if row.percent_at(side) < LEGIBLE
-            ]
-            for side in SIDES
-        }
-        below = "; ".join(f"{side}: {', '.join(weak)}" for side, weak in small.items() if weak)
+        below = _say_illegible(group)
         if not below and round(min(min(of_side) for of_side in means), 1) >= _WELL:
             continue
-        of = f"`{family}`" + (f", {tested}s" if read_vocabulary(family).paints else "")
-        rows.append(
-            f"| {of} | {kind} | "
-            + " | ".join(" / ".join(f"{mean:.1f}" for mean in of_side) for of_side in means)
-            + f" | {below} |"
-        )
+        painted = f", {tested}s" if read_vocabulary(family).paints else ""
+        cells = [" / ".join(f"{mean:.1f}" for mean in of_side) for of_side in means]
+        rows.append(f"| `{family}`{painted} | {kind} | {' | '.join(cells)} | {below} |")
     return "\n".join(rows)
+
+
+def _mean_percent(group: Sequence[Legibility], setting: str) -> float:
+    """The percent of all objects of a group that are named right in a setting."""
+    total = sum(row.objects for row in group)
+    return sum(row.percent[setting] * row.objects for row in group) / total
+
+
+def _say_illegible(group: Sequence[Legibility]) -> str:
+    """The names that are not legible at each side, with their percents; "" for none."""
+    sides = []
+    for side in SIDES:
+        percents = {row.name: row.percent_at(side) for row in group}
+        weak = [f"{name} {math.floor(p)}" for name, p in percents.items() if p < LEGIBLE]
+        if weak:
+            sides.append(f"{side}: {', '.join(weak)}")
+    return "; ".join(sides)
 
 
 @click.command()
@@ -240,13 +242,10 @@ def main(folder: Path, worlds: tuple[str, ...], learning: int, scenes: int, epoc
     folder.mkdir(parents=True, exist_ok=True)
     for world in worlds or WORLDS:
         new = [*rows_of(folder, world, (learning, scenes), epochs)]
-        of_world = {
-            name: [row for row in read_csv(TABLE, COLUMNS).to_pylist() if world_of(row) == name]
-            for name in WORLDS
-        }
-        rows = [
-            row for rows_of_world in (of_world | {world: new}).values() for row in rows_of_world
-        ]
+        kept = read_csv(TABLE, COLUMNS).to_pylist()
+        rows = []
+        for name in WORLDS:
+            rows += new if name == world else [row for row in kept if world_of(row) == name]
         write_csv(TABLE, pa.Table.from_pylist(rows, pa.schema(COLUMNS)))
         click.echo(f"{world}: {len(new)} names", err=True)
     click.echo(table())

@@ -442,11 +442,11 @@ def render_again(
     """
     opened = Dataset.open(source)
     changes = Changes(
-        find_device(device),
-        parse_resolution(resolution) if resolution else None,
-        quality,
-        parse_outputs(outputs) if outputs is not None else None,
-        parse_size(shards) if shards else None,
+        device=find_device(device),
+        size=parse_resolution(resolution) if resolution else None,
+        quality=quality,
+        outputs=parse_outputs(outputs) if outputs is not None else None,
+        tar_bytes=parse_size(shards) if shards else None,
     )
     root = _local(out or default_folder(opened, changes))
     work = prepare_rerender(opened, changes)

@@ -303,7 +303,7 @@ def _with_own_frames(
     named_parts = [part for part in parts if isinstance(part, NamedOwnFrame)]
     if not drawn_parts and not named_parts:
         return holdout
-    specs = [part.spec for part in (*drawn_parts, *named_parts)]
+    specs = [part.spec for part in drawn_parts] + [part.spec for part in named_parts]
     if holdout.triples:
         raise UserError(
             f"--holdout {specs[0]} is about directions in an object's own frame, and another "
@@ -344,7 +344,7 @@ def _draw_own_frames(
     stream = Stream("own frames", holdout.block_seed, part.rows, part.columns)
     direction = stream.sample(directions, 1)[0]
     chosen = (direction, vocabulary.relations[direction].opposite)[: part.rows]
-    grounds = stream.shuffled(vocabulary.objects)
+    grounds = stream.shuffled(list(vocabulary.objects))
     # If bindings are held out too, prefer their objects; otherwise no scene has both.
     grounds.sort(key=lambda ground: ground not in holdout.objects)
     return [(name, ground) for ground in grounds[: part.columns] for name in chosen]

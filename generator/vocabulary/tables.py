@@ -249,12 +249,10 @@ class FamilyTables(Declared):
     @property
     def scales(self) -> list[float]:
         """All scales that attributes give an object, metres."""
-        return [
-            value.scale
-            for values in self.attributes.values()
-            for value in values.values()
-            if value.scale
-        ]
+        scales: list[float] = []
+        for values in self.attributes.values():
+            scales += [value.scale for value in values.values() if value.scale]
+        return scales
 
     @property
     def radii(self) -> list[float]:

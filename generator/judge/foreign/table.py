@@ -204,7 +204,8 @@ def _read_csv(text: str) -> Iterator[tuple[int, dict[str, str]]]:
             )
     previous_end = lines.line_num
     for cells in lines:
-        line = previous_end + 1  # a cell may have several lines
+        # Not the number of the row: a cell may have several lines.
+        line = previous_end + 1
         previous_end = lines.line_num
         if not cells:
             continue

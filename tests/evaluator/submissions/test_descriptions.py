@@ -189,6 +189,17 @@ def test_the_organiser_asks_random_images_again(
     assert "is not confirmed" in other.stderr
 
 
+def test_a_wrong_spec_is_refused_before_the_submission_is_read(
+    whole: Path, standard: Path, tmp_path: Path
+) -> None:
+    arguments = ("--dataset", standard, "--receipts", tmp_path / "receipts", "--model", "nothing")
+    (tmp_path / "damaged").mkdir()
+    for submission in (whole, tmp_path / "damaged"):
+        done = run_command("score", "rerun", submission, *arguments)
+        assert done.returncode == 2
+        assert "Expected --model to be family:name" in done.stderr
+
+
 def test_answers_that_another_model_read_are_refused(described: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(described, tmp_path / "run"))
     record = read_json(run / "descriptions.json")
