@@ -53,12 +53,19 @@ class Setup:
     """A small world and the texts over it."""
 
     name: str
+    """In the table of results."""
     family: str = "clevr"
+    """World family."""
     holdout: tuple[str, ...] = ("3x3",)
+    """Values of --holdout."""
     design: str = "bindsplit"
+    """Value of --design."""
     scenes: Mapping[str, int] | str = field(default_factory=lambda: SCENES)
+    """Number of scenes by split, or of all splits together."""
     objects: tuple[int, int] = (2, 2)
+    """Least and greatest number of objects in a scene."""
     environments: tuple[str, ...] = ()
+    """The only environments; empty for all of the family."""
     pairs: bool = False
     """Whether evaluation scenes have twins."""
     turns: str | None = None
@@ -121,10 +128,13 @@ class Cell:
     """The results of one question in one split: shares in 0..1, None where a model is not asked."""
 
     protocol: str
+    """Protocol of the question."""
     question: str
     """Kind, skill and level, and the metric of raw retrieval."""
     split: str
+    """Split of its scenes."""
     chance: float | None
+    """The least value of guessing among its items; None if guessing has none."""
     oracle: tuple[float, float]
     """The oracle's least and greatest value: raw retrieval of productivity has one for each number
     of atoms."""
@@ -145,7 +155,8 @@ def measure_setup(setup: Setup, root: Path) -> list[Cell]:
         viewpoints=4 if setup.turns else None,
         turns=setup.turns,
     )
-    write_planned(root, prepare(replace(job, design=setup.design, environments=setup.environments)))
+    job = replace(job, design=setup.design, environments=setup.environments)
+    write_planned(root, prepare(job))
     dataset = Dataset.open(root)
     names = list(write_benchmarks(root, dataset.world, exposed_negatives=False))
     if setup.texts is not None:
@@ -155,10 +166,14 @@ def measure_setup(setup: Setup, root: Path) -> list[Cell]:
         certificate = verify_dataset(root, name)[name]
         if certificate["status"] == "failed":
             raise ValueError(f"{setup.name}, {name}: {certificate['sentence']}")
-    return [cell for name in names for cell in _cells(dataset.benchmark(name), dataset.world)]
+    cells: list[Cell] = []
+    for name in names:
+        cells += _cells(dataset.benchmark(name), dataset.world)
+    return cells
 
 
 def _cells(benchmark: Benchmark, world: World) -> Iterator[Cell]:
+    """The results of each question in each split, without validation splits."""
     oracle = _oracle_rows(benchmark, world)
     blind = [_blind_rows(benchmark, scorer()) for scorer in BLIND.values()]
     for (protocol, question, split), rows in oracle.items():
@@ -166,19 +181,18 @@ def _cells(benchmark: Benchmark, world: World) -> Iterator[Cell]:
         if not values or split == "val" or split.endswith("_val"):
             continue
         chances = [row["chance"] for row in rows if row["chance"] is not None]
-        answers = [
-            row["value"]
-            for rows_of_model in blind
-            for row in rows_of_model.get((protocol, question, split), ())
-        ]
-        known = [answer for answer in answers if answer is not None]
+        blind_values = []
+        for rows_of_model in blind:
+            for row in rows_of_model.get((protocol, question, split), ()):
+                if row["value"] is not None:
+                    blind_values.append(row["value"])
         yield Cell(
             protocol,
             question,
             split,
-            min(chances, default=None),
-            (min(values), max(values)),
-            max(known, default=None),
+            chance=min(chances, default=None),
+            oracle=(min(values), max(values)),
+            blind=max(blind_values, default=None),
         )
 
 
@@ -253,15 +267,13 @@ def _rows(
         },
         schema=SCORES,
     )
-    folds = (
-        {}
-        if is_blind
-        else {
-            name: of_protocol
-            for name in protocols
-            if (of_protocol := find_protocol(name).folds(benchmark))
-        }
-    )
+    # A blind model is asked neither pools nor folds.
+    folds = {}
+    if not is_blind:
+        for name in protocols:
+            of_protocol = find_protocol(name).folds(benchmark)
+            if of_protocol:
+                folds[name] = of_protocol
     pools = [] if is_blind else item_pools(benchmark, protocols)
     of_run = Scores(
         benchmark=benchmark,
@@ -278,11 +290,11 @@ def _rows(
         measured = find_protocol(name).measure(of_run)
         main = measured.outcomes[0].metric
         for row in measured.rows:
-            if not row["is_gap"] and (
-                row["kind"] == RAW or (row["metric"] == main and row["n"] is None)
-            ):
+            is_raw = row["kind"] == RAW
+            is_main = row["metric"] == main and row["n"] is None
+            if not row["is_gap"] and (is_raw or is_main):
                 labels = [row["kind"], row["skill"], row["level"]]
-                if row["kind"] == RAW:
+                if is_raw:
                     labels = [row["metric"]]
                 question = ", ".join(str(label) for label in labels if label is not None)
                 rows[name, question or "all kinds", row["split"]].append(row)
@@ -312,9 +324,8 @@ def page(tables: Mapping[str, Sequence[Cell]]) -> str:
         for cell in cells:
             lines[cell.protocol, cell.question][cell.split] = cell
         for (protocol, question), of_split in lines.items():
-            chance = min(
-                (cell.chance for cell in of_split.values() if cell.chance is not None), default=None
-            )
+            chances = [cell.chance for cell in of_split.values() if cell.chance is not None]
+            chance = min(chances, default=None)
             texts = [_cell_text(of_split[split]) if split in of_split else "" for split in splits]
             parts.append(f"| {protocol} | {question} | {_percent(chance)} | {' | '.join(texts)} |")
         parts.append("")
@@ -322,15 +333,19 @@ def page(tables: Mapping[str, Sequence[Cell]]) -> str:
 
 
 def _cell_text(cell: Cell) -> str:
+    """The oracle's result, bold below 100%, then that of the blind models."""
     least, most = cell.oracle
     oracle = _percent(least) if least == most else f"{_percent(least)}–{_percent(most)}"
-    return f"{oracle if least == 1 else f'**{oracle}**'} / {_percent(cell.blind)}"
+    if least != 1:
+        oracle = f"**{oracle}**"
+    return f"{oracle} / {_percent(cell.blind)}"
 
 
 def _percent(share: float | None) -> str:
     if share is None:
         return "–"
-    if 0 < share < 0.001:  # chance in a pool of thousands of texts
+    # Chance in a pool of thousands of texts.
+    if 0 < share < 0.001:
         return f"{100 * share:.2g}"
     return f"{100 * share:.1f}".removesuffix(".0")
 
@@ -339,9 +354,8 @@ def tables(names: Sequence[str] = ()) -> dict[str, list[Cell]]:
     """The cells of the setups of these names, by default of all."""
     cells_of_setup = {}
     with tempfile.TemporaryDirectory() as folder:
-        for number, setup in enumerate(
-            candidate for candidate in setups() if not names or candidate.name in names
-        ):
+        chosen = [setup for setup in setups() if not names or setup.name in names]
+        for number, setup in enumerate(chosen):
             cells_of_setup[setup.name] = measure_setup(setup, Path(folder) / str(number))
     return cells_of_setup
 

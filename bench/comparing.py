@@ -26,6 +26,7 @@ BASE = 0.5
 """The constant of both models in logits, where they are equally good."""
 SHARED = 0.5
 """The standard deviation of the effects of bindings that both models share, in logits."""
+# Gauss-Hermite quadrature of a standard normal distribution.
 _POINTS, _MASS = np.polynomial.hermite_e.hermegauss(80)
 
 
@@ -71,15 +72,24 @@ class Study:
 
 
 _BLOCKS = ((3, 3, 22), (4, 4, 6), (4, 7, 3))
+"""Values, objects, and items of each pairing."""
 _BLOCKS_WITH_VALUES = ((3, 3, 22, 1), (4, 4, 6, 1), (7, 7, 2, 1), (3, 3, 22, 3))
-HARD = [
-    Study(values, objects, items, runs, 1, effect, 0.3, 0.3)
-    for (values, objects, items), runs, effect in product(_BLOCKS, (1, 3), (0.3, 1.0))
-] + [
-    Study(values, objects, items, runs, blocks, 0.5, 0.3, 0.3, of_values=0.5)
-    for (values, objects, items, blocks), runs in product(_BLOCKS_WITH_VALUES, (1, 3))
-]
-"""Studies with few clusters."""
+"""The same, and the number of blocks."""
+
+
+def _hard_studies() -> list[Study]:
+    """Studies with few clusters: without effects of values and objects, then with them."""
+    studies = []
+    for (values, objects, items), runs, effect in product(_BLOCKS, (1, 3), (0.3, 1.0)):
+        study = Study(values, objects, items, runs, of_bindings=effect, of_trainings=0.3)
+        studies.append(study)
+    for (values, objects, items, blocks), runs in product(_BLOCKS_WITH_VALUES, (1, 3)):
+        study = Study(values, objects, items, runs, blocks, of_trainings=0.3, of_values=0.5)
+        studies.append(study)
+    return studies
+
+
+HARD = _hard_studies()
 
 
 def figures() -> list[Figure]:
@@ -102,29 +112,69 @@ def figures() -> list[Figure]:
 
 
 def misses(study: Study, seed: int, draws: int = DRAWS) -> tuple[float, float]:
-    """How often, in percent, the 95% and the 99% interval of two models with equal means miss their
-    true difference. The true difference includes the effects of the values and objects."""
-    differences = simulate(study, seed, draws)
-    t = [abs(one.value - true) / np.sqrt(one.variance) for one, true in differences]
-    p = 2 * stats.t.sf(t, [one.freedom for one, _ in differences])
+    """Measure how often intervals miss the true difference of two models with equal means.
+
+    Args:
+        study: what is simulated.
+        seed: of the random numbers.
+        draws: how often.
+
+    Returns:
+        Percent of 95% intervals, and of 99% intervals. The true difference includes the effects of
+        the values and objects.
+    """
+    t = []
+    freedom = []
+    for difference, true in simulate(study, seed, draws):
+        t.append(abs(difference.value - true) / np.sqrt(difference.variance))
+        freedom.append(difference.freedom)
+    p = 2 * stats.t.sf(t, freedom)
     return 100 * float((p < 0.05).mean()), 100 * float((p < 0.01).mean())
 
 
 def shown_at_detectable(study: Study, seed: int, draws: int = DRAWS) -> float:
-    """How often, in percent, a model is found ahead when its true lead is the median detectable
-    difference of equal models."""
+    """Measure how often a model is found ahead when its true lead is the median detectable
+    difference of equal models.
+
+    Args:
+        study: what is simulated; without effects of values and objects.
+        seed: of the random numbers.
+        draws: how often.
+
+    Returns:
+        Percent of draws.
+    """
     study = replace(study, of_values=0.0)
-    least = [detectable(one) for one, _ in simulate(study, seed + 1000, 100)]
-    lead_in_shares = float(np.median([1.0 if one is None else one for one in least]))
+
+    # The detectable difference as a share; 1 where none is detectable.
+    detectable_shares = []
+    for difference, _ in simulate(study, seed + 1000, 100):
+        least = detectable(difference)
+        detectable_shares.append(1.0 if least is None else least)
+    lead_in_shares = float(np.median(detectable_shares))
+
+    # The lead in logits that makes this difference.
     leads = np.linspace(0, 6, 601)
     differences = [replace(study, lead=lead).difference for lead in leads]
     lead = float(np.interp(lead_in_shares, differences, leads))
-    results = simulate(replace(study, lead=lead), seed + 2000, draws)
-    return 100 * float(np.mean([one.p < 0.05 and one.value > 0 for one, _ in results]))
+
+    is_ahead = []
+    for difference, _ in simulate(replace(study, lead=lead), seed + 2000, draws):
+        is_ahead.append(difference.p < 0.05 and difference.value > 0)
+    return 100 * float(np.mean(is_ahead))
 
 
 def simulate(study: Study, seed: int, draws: int) -> list[tuple[Difference, float]]:
-    """What is found about two models in each draw, and their true difference."""
+    """Draw two models again and again, and compare them.
+
+    Args:
+        study: what is simulated.
+        seed: of the random numbers.
+        draws: how often.
+
+    Returns:
+        For each draw, what is found about the models, and their true difference.
+    """
     rng = np.random.default_rng(seed)
     items, clusters = items_of(study)
     results = []
@@ -149,7 +199,8 @@ def items_of(study: Study) -> tuple[np.ndarray, Clusters]:
     items = np.repeat(np.array(pairings), study.items, axis=0)
 
     # Every block has values and objects of its own.
-    cluster_names, binding_names = [], []
+    cluster_names = []
+    binding_names = []
     for block in range(study.blocks):
         for cluster, *bindings in items.tolist():
             cluster_names.append(f"{block} {cluster}")
@@ -162,30 +213,45 @@ def items_of(study: Study) -> tuple[np.ndarray, Clusters]:
 def draw_outcomes(
     study: Study, items: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """The outcomes (runs, n) of two models in a block with new effects, and their true difference.
-    It includes the effects of the block's values and objects: the claim is about this
-    vocabulary."""
-    n_clusters, n_bindings = items[:, 0].max() + 1, study.values * study.objects
+    """Draw the outcomes of two models in a block with new effects.
+
+    Args:
+        study: what is simulated.
+        items: (n, 3) cluster and two bindings of each item.
+        rng: the random numbers.
+
+    Returns:
+        The outcomes (runs, n) of each model, and their true difference. It includes the effects of
+        the block's values and objects: the claim is about this vocabulary.
+    """
+    cluster_of_item, bindings_of_item = items[:, 0], items[:, 1:]
+    n_clusters = cluster_of_item.max() + 1
+    n_bindings = study.values * study.objects
     of_shared_bindings = rng.normal(0, SHARED, n_bindings)
     of_trainings = study.of_trainings if study.runs > 1 else 0.0
     spread_of_rest = float(np.sqrt(study.spread**2 - 4 * study.of_values**2))
-    outcomes, true_means = [], []
+    outcomes = []
+    true_means = []
     for constant in (BASE + study.lead / 2, BASE - study.lead / 2):
         of_cluster = rng.normal(0, study.of_clusters, n_clusters)
         of_value = rng.normal(0, study.of_values, study.values)
         of_object = rng.normal(0, study.of_values, study.objects)
         of_names = np.add.outer(of_value, of_object).ravel()
         of_bindings = of_shared_bindings + rng.normal(0, study.of_bindings, n_bindings) + of_names
+
+        # The answers of each training.
         runs = []
         for _ in range(study.runs):
             in_training = of_bindings + rng.normal(0, of_trainings, n_bindings)
             logits = constant + rng.normal(0, of_trainings)
-            logits = logits + in_training[items[:, 1:]].sum(axis=1) + of_cluster[items[:, 0]]
+            logits = logits + in_training[bindings_of_item].sum(axis=1)
+            logits = logits + of_cluster[cluster_of_item]
             runs.append(rng.random(len(items)) < expit(logits))
         outcomes.append(np.array(runs, dtype=float))
 
-        # Many items have the same names, and the mean over the other effects takes time.
-        logits_by_names = constant + of_names[items[:, 1:]].sum(axis=1)
+        # The mean over new effects of all but the names. Many items have the same names, and that
+        # mean takes time, so it is computed once for each sum of their effects.
+        logits_by_names = constant + of_names[bindings_of_item].sum(axis=1)
         distinct, times = np.unique(logits_by_names, return_counts=True)
         true_means.append(float(times @ _mean_share(distinct, spread_of_rest) / times.sum()))
     return outcomes[0], outcomes[1], true_means[0] - true_means[1]

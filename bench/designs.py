@@ -41,6 +41,7 @@ _FAILED = -20.0
 """The effect of a binding that fails altogether, in logits: no answer is right."""
 _MOST_SCENES = 5_000
 """The mean over a vocabulary is taken over so many of its scenes."""
+# Gauss-Hermite quadrature of a standard normal distribution.
 _POINTS, _MASS = np.polynomial.hermite_e.hermegauss(30)
 
 
@@ -183,9 +184,11 @@ class Effects:
     """(values · objects,) its effect where it was seen."""
 
     def __post_init__(self) -> None:
-        spreads, (n_values, n_objects) = self.study.spreads, self.study.design.vocabulary
+        spreads = self.study.spreads
+        n_values, n_objects = self.study.design.vocabulary
         n_bindings = n_values * n_objects
-        half = 2**-0.5  # a scene has two of each
+        # A scene has two of each, and sizes are those of both together.
+        half = 2**-0.5
         self.values = self.rng.normal(0, spreads.names * half, n_values)
         self.objects = self.rng.normal(0, spreads.names * half, n_objects)
         # Half of the variance of a binding is there whether it was seen or not.
@@ -215,7 +218,8 @@ class Effects:
 def draw_layout(design: Design, rng: np.random.Generator) -> Layout:
     """The evaluated scenes of a design; of a block also as many seen scenes as unseen ones."""
     n_values, n_objects = design.vocabulary
-    values, objects = rng.permutation(n_values), rng.permutation(n_objects)
+    values = rng.permutation(n_values)
+    objects = rng.permutation(n_objects)
     if design.kind == "blocks":
         return _random_blocks(design, rng)
     count = n_values // design.size[0]
@@ -223,14 +227,16 @@ def draw_layout(design: Design, rng: np.random.Generator) -> Layout:
     object_groups = objects.reshape(count, design.size[1])
 
     # Turn k holds out the bindings of value group i with object group i + k.
-    sub_blocks, turn_of_block = [], []
+    sub_blocks = []
+    turn_of_block = []
     for turn in range(count):
         for i in range(count):
             object_group = object_groups[(i + turn) % count]
             sub_blocks.append(_scenes_of(value_groups[i], object_group))
             turn_of_block.append(turn)
     chosen = [i for i, turn in enumerate(turn_of_block) if design.kind == "rotation" or turn == 0]
-    scenes, turn_of_scene = [], []
+    scenes: list[Scene] = []
+    turn_of_scene: list[int] = []
     for i in chosen:
         dealt = _deal(sub_blocks[i], design.images // len(chosen), rng)
         scenes += dealt
@@ -240,7 +246,10 @@ def draw_layout(design: Design, rng: np.random.Generator) -> Layout:
         return Layout(scenes, unseen, np.ones_like(unseen))
 
     # A single turn has no image that is seen elsewhere, so it gets seen scenes of other turns.
-    others = [scene for i in range(len(sub_blocks)) if i not in chosen for scene in sub_blocks[i]]
+    others: list[Scene] = []
+    for i, sub_block in enumerate(sub_blocks):
+        if i not in chosen:
+            others += sub_block
     seen = _deal(others, design.images, rng)
     unseen = np.array([[True] * len(scenes) + [False] * len(seen)])
     return Layout([*scenes, *seen], unseen, np.ones_like(unseen))
@@ -346,7 +355,16 @@ def true_values(study: Study, effects: Effects) -> dict[str, tuple[float, float]
 def draw_runs(
     study: Study, layout: Layout, effects: Effects
 ) -> tuple[list[RunItems], list[RunItems]]:
-    """The outcomes of every training of every turn on its unseen and on its seen scenes."""
+    """Draw the outcomes of every training of every turn.
+
+    Args:
+        study: what is simulated.
+        layout: the scenes.
+        effects: those that all trainings share, and the random numbers.
+
+    Returns:
+        The items of each training on its unseen scenes, and on its seen scenes.
+    """
     spreads, design, rng = study.spreads, study.design, effects.rng
     unseen_constant, seen_constant = constants(study)
     values = np.array([scene.values for scene in layout.scenes])

@@ -10,11 +10,14 @@ from statistics import median
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure in one unit; `values` are repeated measurements of it."""
+    """One figure, measured several times."""
 
     name: str
+    """What is measured, and its bar if it has one."""
     unit: str
+    """Such as "s" or "CPU s"."""
     values: tuple[float, ...]
+    """Repeated measurements of it, in that unit."""
 
     @property
     def median(self) -> float:
@@ -23,7 +26,14 @@ class Figure:
 
 
 def repeated(name: str, unit: str, measure: Callable[[], float], times: int = 3) -> Figure:
-    """Measure a figure several times."""
+    """Measure a figure several times.
+
+    Args:
+        name: what is measured.
+        unit: of the measurements.
+        measure: measures it once.
+        times: how often.
+    """
     return Figure(name, unit, tuple(measure() for _ in range(times)))
 
 

@@ -28,6 +28,7 @@ from generator.suite.forms import STANDARD, fresh_form, seeds_of
 from generator.suite.making import world_options
 
 SUITE, TRACK, WORLD = "jackalope-1", "bind", "color-shape"
+"""The world whose forms are compared."""
 FORMS = 6
 """Number of forms; `JACKALOPE_FORMS` sets another."""
 SCENES = "train=432,val=4,partial=8,unseen=192"
@@ -38,11 +39,15 @@ MOST_POINTS = 3.0
 """The lower bound of the spread that is an error, points."""
 _CELLS = 12
 """Cells of a side of the reduced image that ridge and neighbour see."""
+# The numbers of the learners were chosen on images of the part tiny, not on these forms.
 _PENALTY = 10.0
-"""Of the ridge regression."""
-_EPOCHS, _BATCH, _RATE = 2, 4, 3e-3
-"""Of the network. They and the penalty were chosen on images of the part tiny, not on these
-forms."""
+"""Penalty of the ridge regression."""
+_EPOCHS = 2
+"""How often the network learns from each image."""
+_BATCH = 4
+"""Images of a step of its training."""
+_RATE = 3e-3
+"""Its learning rate."""
 
 Images = np.ndarray
 """(n, SIDE, SIDE, 3) float32 in 0..1."""
@@ -122,13 +127,11 @@ def score_world(world: World, prepared: Prepared) -> list[float]:
     right: list[list[bool]] = [[] for _ in LEARNERS]
     for holdout in prepared.holdouts:
         rule = design_of(holdout).rule(prepared.vocabulary, holdout)
-        splits = np.array(
-            [
-                rule.place(arrangement, (), row["scene_id"]).split
-                for arrangement, row in zip(arrangements, rows, strict=True)
-            ]
-        )
-        train, unseen = splits == "train", splits == "unseen"
+        splits = []
+        for arrangement, row in zip(arrangements, rows, strict=True):
+            splits.append(rule.place(arrangement, (), row["scene_id"]).split)
+        train = np.array(splits) == "train"
+        unseen = np.array(splits) == "unseen"
         for outcomes, learner in zip(right, LEARNERS.values(), strict=True):
             predicted = learner(images[train], facts[train], images[unseen])
             chosen = [arrangements[i] for i in unseen.nonzero()[0]]
@@ -171,16 +174,19 @@ def _is_right(
 
 def _reduced(images: Images) -> np.ndarray:
     """Images as vectors of _CELLS x _CELLS mean colors."""
-    n, size = len(images), SIDE // _CELLS
+    n = len(images)
+    size = SIDE // _CELLS
     cells = images.reshape(n, _CELLS, size, _CELLS, size, 3).mean(axis=(2, 4))
     return cells.reshape(n, -1)
 
 
 def ridge(images: Images, facts: Facts, others: Images) -> np.ndarray:
     """Ridge regression from reduced images to facts; as Learner."""
-    features, other_features = _reduced(images), _reduced(others)
-    center, mean = features.mean(axis=0), facts.mean(axis=0)
-    features, other_features = features - center, other_features - center
+    features = _reduced(images)
+    center = features.mean(axis=0)
+    mean = facts.mean(axis=0)
+    features = features - center
+    other_features = _reduced(others) - center
     kernel = features @ features.T + _PENALTY * np.eye(len(features))
     predicted: np.ndarray = other_features @ features.T @ np.linalg.solve(kernel, facts - mean)
     return predicted + mean

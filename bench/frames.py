@@ -1,4 +1,4 @@
-"""What can be told of frames of reference without looking: `python -m bench.frames [FAMILY]`.
+"""What can be told of frames of reference without looking: `python -m bench.frames FAMILY HOLDOUT`.
 
 Prints the table of docs/frames.md: the blind test of `score audit`, which reads texts, and a reader
 that knows where the objects stand in both images, how far the camera turned and what the objects
@@ -26,7 +26,10 @@ from generator.scene.relations import along, ground_directions
 from generator.scene.scene import Scene
 from tests.generator.unrendered import write_planned
 
+HOLDOUT = "3x3"
 SCENES = {"train": 60, "val": 10, "seen": 600, "partial": 400, "unseen": 400}
+"""Scenes of each split; training ones are not asked about. A holdout of relations alone has no
+scene in `partial`."""
 FOLDS = 5
 """Folds of the readers, by cluster."""
 _SIDES = ("left", "right", "front", "behind")
@@ -47,20 +50,24 @@ class _Example(NamedTuple):
     """The indices of the directions to choose among."""
 
 
-def write_benchmarks_of(family: str, root: Path) -> Dataset:
+def write_benchmarks_of(family: str, holdout: str, root: Path) -> Dataset:
     """Write a world of turn twins without images, with the benchmarks `two` and `bare`.
 
     Args:
         family: A family with frames of reference.
+        holdout: The value of `--holdout`.
         root: The folder of the dataset.
 
     Returns:
         The dataset.
     """
+    scenes = dict(SCENES)
+    if holdout.startswith(("relation:", "own-")):
+        del scenes["partial"]
     options = WorldOptions(
         family=family,
-        holdout="3x3",
-        scenes=SCENES,
+        holdout=holdout,
+        scenes=scenes,
         resolution="64x48",
         viewpoints=4,
         turns="90,180,270",
@@ -145,27 +152,30 @@ def _examples(dataset: Dataset, benchmark: Benchmark) -> Iterator[_Example]:
     rows_of: dict[str, list[dict[str, Any]]] = {}
     for row in benchmark.candidates.to_pylist():
         rows_of.setdefault(row["item_id"], []).append(row)
-    form_of = dict(
-        zip(
-            benchmark.texts["text_id"].to_pylist(), benchmark.texts["form"].to_pylist(), strict=True
-        )
-    )
+    text_ids = benchmark.texts["text_id"].to_pylist()
+    form_of = dict(zip(text_ids, benchmark.texts["form"].to_pylist(), strict=True))
     categories = sorted({obj.category for scene in scenes.values() for obj in scene.objects})
     for item_id, rows in rows_of.items():
         item = items[item_id]
         kind = f"{item['protocol']} {item['kind']}"
         if kind not in ("frames object", "views taken-from"):
             continue
+
+        # What the item asks about.
         true_row = next(row for row in rows if row["truth"] and row["slot"] != "first")
         form = json.loads(form_of[true_row["text_id"]])
         named = [mention["category"] for mention in form["objects"]]
         images = [scenes[scene_id] for scene_id in sorted({row["scene_id"] for row in rows})]
+
+        # What the reader knows: the turn of the camera, where objects stand, and what they are.
         features = [float((images[1].azimuth or 0) - (images[0].azimuth or 0)) % 360]
         for image in images:
             features += _places(image, named)
         features += [float(categories.index(name)) for name in named]
+        options: tuple[int, ...]
         if kind == "frames object":
             side = form["relations"][0][1].removeprefix("own-")
+            # A relation and its opposite.
             options = (0, 1) if side in ("left", "right") else (2, 3)
             features.append(float(options[0]))
         else:
@@ -194,14 +204,15 @@ def _scenes(dataset: Dataset) -> Mapping[str, Scene]:
     return {scene_id: Scene.from_json(record) for scene_id, record in records}
 
 
-def print_table(family: str) -> None:
+def print_table(family: str = "pug-frames", holdout: str = HOLDOUT) -> None:
     """Print the table of a family.
 
     Args:
         family: Its name.
+        holdout: The value of `--holdout`.
     """
     with tempfile.TemporaryDirectory() as folder:
-        dataset = write_benchmarks_of(family, Path(folder))
+        dataset = write_benchmarks_of(family, holdout, Path(folder))
         print(f"| {family} | reads | right | items |\n|---|---|---|---:|")
         for name in ("two", "bare"):
             for kind, estimate in audit_texts(dataset.benchmark(name)):
@@ -217,4 +228,4 @@ def _line(kind: str, reads: str, estimate: Estimate) -> str:
 
 
 if __name__ == "__main__":
-    print_table(sys.argv[1] if len(sys.argv) > 1 else "pug-frames")
+    print_table(*sys.argv[1:3])

@@ -13,8 +13,16 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from bench.figures import Figure, seconds
 from evaluator.models.vqa import VqaScorer, load_vqa
 
-IMAGES, TEXTS, RUNS = 2, 10, 3
-SIDE, PATCH = 336, 14  # 576 tokens an image, as LLaVA 1.5 has
+IMAGES = 2
+"""Images that are asked about."""
+TEXTS = 10
+"""Texts of each image."""
+RUNS = 3
+"""How often both ways are timed."""
+SIDE = 336
+"""Side of an image, pixels; with PATCH that makes 576 tokens an image, as LLaVA 1.5 has."""
+PATCH = 14
+"""Side of the part of an image that becomes a token, pixels."""
 _SPECIAL = ("<pad>", "</s>", "<s>", "<image>", "[UNK]")
 _WORDS = (
     "Yes",
@@ -48,17 +56,18 @@ def figures() -> list[Figure]:
     difference of log odds."""
     noise = np.random.default_rng(0).integers(0, 255, (IMAGES, SIDE, SIDE, 3), dtype=np.uint8)
     images = [Image.fromarray(pixels) for pixels in noise]
-    pairs = [
-        (i, f"a red cube and{' large' * (k + 1)} blue sphere")
-        for i in range(IMAGES)
-        for k in range(TEXTS)
-    ]
+    # Texts of different lengths.
+    texts = [f"a red cube and{' large' * (k + 1)} blue sphere" for k in range(TEXTS)]
+    pairs = [(i, text) for i in range(IMAGES) for text in texts]
     scores_of_way: dict[str, np.ndarray] = {}
 
     def run(way: str, model: VqaScorer) -> float:
-        return len(pairs) / seconds(
-            lambda: scores_of_way.update({way: model.score_pairs(images, pairs)})
-        )
+        """Pairs a second; the scores are kept for the comparison of both ways."""
+
+        def score_all() -> None:
+            scores_of_way[way] = model.score_pairs(images, pairs)
+
+        return len(pairs) / seconds(score_all)
 
     with tempfile.TemporaryDirectory() as folder:
         model = _model(Path(folder))

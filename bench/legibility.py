@@ -8,7 +8,7 @@ cores.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import click
 import numpy as np
 import pyarrow as pa
 
-from bench.naming import Shown, crop, learn, named
+from bench.naming import Crops, crop, learn, predict_names
 from generator.api import render
 from generator.base.tables import read_csv, write_csv
 from generator.dataset.reader import Dataset
@@ -28,14 +28,18 @@ from generator.inspection.legibility import (
     SETTINGS,
     SIDES,
     TABLE,
+    Legibility,
     measured,
 )
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
-LEARNT, TESTED = {64: 0, 128: 2, 224: 3}, 1  # seeds: each size has other scenes to learn from
-ALSO = {
-    "photo": ("clevr",)
-}  # whose shapes are learnt from too: photographs leave few of each shape on each ground
+LEARNT = {64: 0, 128: 2, 224: 3}
+"""The seed of the scenes to learn from, by size of the image: each size has other scenes."""
+TESTED = 1
+"""The seed of the scenes to name."""
+ALSO = {"photo": ("clevr",)}
+"""By world, others whose shapes are learnt from too: photographs leave few of each shape on each
+ground."""
 WORLDS = {
     "clevr-original": (6, ""),
     "clevr": (3, ""),
@@ -49,7 +53,8 @@ WORLDS = {
 }
 """Of each world the objects of a scene, as many as 64 pixels have room for, and its paint, where it
 has a choice."""
-_WELL = 99  # percent
+_WELL = 99
+"""Percent of objects named rightly at which a row of the table is left out."""
 
 
 def world_of(row: Mapping[str, Any]) -> str:
@@ -63,7 +68,16 @@ def family(world: str) -> Vocabulary:
 
 
 def rendered(folder: Path, world: str, side: int, quality: str, seed: int, scenes: int) -> Dataset:
-    """All images of a world; images that are not yet in the folder are rendered into it."""
+    """Render a world, as far as its images are not in the folder yet.
+
+    Args:
+        folder: the folder of all worlds.
+        world: a name of WORLDS.
+        side: of its images, pixels.
+        quality: draft, standard or reference.
+        seed: of its scenes.
+        scenes: their number.
+    """
     vocabulary = family(world)
     path = folder / f"{world}.toml"
     path.write_text(vocabulary.toml(), encoding="utf-8")
@@ -81,71 +95,85 @@ def kinds(vocabulary: Vocabulary) -> dict[str, list[str]]:
     """The kinds of names that the network learns: the category, and each attribute kind except
     size. Size is left out because an object's size in the image depends on distance, which a crop
     does not show."""
-    sized = {
-        kind
-        for kind, values in vocabulary.attributes.items()
-        if any(value.scale for value in values.values())
-    }
-    named = {kind: vocabulary.values(kind) for kind in vocabulary.attributes if kind not in sized}
-    return {vocabulary.category: list(vocabulary.objects), **named}
+    names = {vocabulary.category: list(vocabulary.objects)}
+    for kind, values in vocabulary.attributes.items():
+        if not any(value.scale for value in values.values()):
+            names[kind] = vocabulary.values(kind)
+    return names
 
 
-def shown_in(dataset: Dataset, vocabulary: Vocabulary) -> Shown:
+def cut_out_objects(dataset: Dataset, vocabulary: Vocabulary) -> Crops:
     """Every object of a family on the images of a dataset, cut out, with the numbers of its
     names."""
-    names, crops, truths, category = kinds(vocabulary), [], [], vocabulary.category
+    names = kinds(vocabulary)
+    category = vocabulary.category
+    crops = []
+    truths = []
     for row in dataset.world.scenes.to_pylist():
         if row["status"] == "failed":
             continue
         image = np.asarray(dataset.world.image(row["scene_id"]))
-        for seen_object in [one for one in row["objects"] if one["category"] in names[category]]:
-            held = {category: seen_object["category"], **dict(seen_object["attributes"])}
-            crops.append(crop(image, seen_object["amodal_box"]))
-            truths.append([of.index(held[kind]) for kind, of in names.items()])
-    return Shown(np.stack(crops), np.array(truths))
+        for object_ in row["objects"]:
+            # Another family may have objects that this one lacks (ALSO).
+            if object_["category"] not in names[category]:
+                continue
+            own_names = {category: object_["category"], **dict(object_["attributes"])}
+            crops.append(crop(image, object_["amodal_box"]))
+            truths.append([known.index(own_names[kind]) for kind, known in names.items()])
+    return Crops(np.stack(crops), np.array(truths))
 
 
 def rows_of(
     folder: Path, world: str, scenes: tuple[int, int], epochs: int
 ) -> Iterator[dict[str, Any]]:
-    """A row for each name of a world: how many percent of its objects are named rightly, by size
-    and quality.
+    """Measure how many percent of the objects of each name are named rightly, by size and quality.
 
-    `scenes`: those of each size to learn from, as drafts, and other ones to name.
+    Args:
+        folder: where worlds are rendered.
+        world: a name of WORLDS.
+        scenes: numbers of scenes of each size: those to learn from, as drafts, and those to name.
+        epochs: how often each object is learnt from.
+
+    Yields:
+        A row of the table for each name.
     """
     vocabulary = family(world)
     names = kinds(vocabulary)
-    drafts = [
-        shown_in(rendered(folder, source, side, "draft", seed, scenes[0]), vocabulary)
-        for source in (world, *ALSO.get(world, ()))
-        for side, seed in LEARNT.items()
-    ]
-    tests = {
-        setting: shown_in(
-            rendered(folder, world, int(side), quality, TESTED, scenes[1]), vocabulary
-        )
-        for setting in SETTINGS
-        for side, quality in [setting.split()]
-    }
-    learnt = Shown(*(np.concatenate(part) for part in zip(*drafts, strict=True)))
-    model = learn(learnt, [len(of) for of in names.values()], epochs)
-    named_truths = {setting: named(model, test) == test.truths for setting, test in tests.items()}
-    for i, (kind, of) in enumerate(names.items()):
-        for number, name in enumerate(of):
-            of_name = {
-                setting: right[tests[setting].truths[:, i] == number, i]
-                for setting, right in named_truths.items()
+    scenes_to_learn, scenes_to_name = scenes
+
+    # Learn from drafts of every size.
+    drafts = []
+    for source in (world, *ALSO.get(world, ())):
+        for side, seed in LEARNT.items():
+            dataset = rendered(folder, source, side, "draft", seed, scenes_to_learn)
+            drafts.append(cut_out_objects(dataset, vocabulary))
+    images, truths = (np.concatenate(part) for part in zip(*drafts, strict=True))
+    model = learn(Crops(images, truths), [len(known) for known in names.values()], epochs)
+
+    # Name the objects of other scenes.
+    tests = {}
+    is_right = {}
+    for setting in SETTINGS:
+        side_of_setting, quality = setting.split()
+        dataset = rendered(folder, world, int(side_of_setting), quality, TESTED, scenes_to_name)
+        tests[setting] = cut_out_objects(dataset, vocabulary)
+        is_right[setting] = predict_names(model, tests[setting]) == tests[setting].truths
+
+    for i, (kind, known) in enumerate(names.items()):
+        for number, name in enumerate(known):
+            outcomes = {}
+            for setting, test in tests.items():
+                outcomes[setting] = is_right[setting][test.truths[:, i] == number, i]
+            percents = {
+                setting: round(100 * float(right.mean()), 1) for setting, right in outcomes.items()
             }
             yield {
                 "family": world.removesuffix("-texture"),
                 "tested": vocabulary.tested,
                 "kind": kind,
                 "name": name,
-                "objects": min(map(len, of_name.values())),
-                **{
-                    setting: round(100 * float(right.mean()), 1)
-                    for setting, right in of_name.items()
-                },
+                "objects": min(map(len, outcomes.values())),
+                **percents,
             }
 
 
@@ -161,32 +189,33 @@ def table() -> str:
         measured(), lambda row: (row.family, row.tested, row.kind)
     ):
         group = [*names]
-        total = sum(row.objects for row in group)
         means = [
-            [
-                sum(row.percent[f"{side} {quality}"] * row.objects for row in group) / total
-                for quality in QUALITIES
-            ]
-            for side in SIDES
+            [_mean_percent(group, f"{side} {quality}") for quality in QUALITIES] for side in SIDES
         ]
-        small = {
-            side: [
-                f"{row.name} {math.floor(row.percent_at(side))}"
-                for row in group
-                if row.percent_at(side) < LEGIBLE
-            ]
-            for side in SIDES
-        }
-        below = "; ".join(f"{side}: {', '.join(weak)}" for side, weak in small.items() if weak)
+        below = _say_illegible(group)
         if not below and round(min(min(of_side) for of_side in means), 1) >= _WELL:
             continue
-        of = f"`{family}`" + (f", {tested}s" if read_vocabulary(family).paints else "")
-        rows.append(
-            f"| {of} | {kind} | "
-            + " | ".join(" / ".join(f"{mean:.1f}" for mean in of_side) for of_side in means)
-            + f" | {below} |"
-        )
+        painted = f", {tested}s" if read_vocabulary(family).paints else ""
+        cells = [" / ".join(f"{mean:.1f}" for mean in of_side) for of_side in means]
+        rows.append(f"| `{family}`{painted} | {kind} | {' | '.join(cells)} | {below} |")
     return "\n".join(rows)
+
+
+def _mean_percent(group: Sequence[Legibility], setting: str) -> float:
+    """The percent of all objects of a group that are named right in a setting."""
+    total = sum(row.objects for row in group)
+    return sum(row.percent[setting] * row.objects for row in group) / total
+
+
+def _say_illegible(group: Sequence[Legibility]) -> str:
+    """The names that are not legible at each side, with their percents; "" for none."""
+    sides = []
+    for side in SIDES:
+        percents = {row.name: row.percent_at(side) for row in group}
+        weak = [f"{name} {math.floor(p)}" for name, p in percents.items() if p < LEGIBLE]
+        if weak:
+            sides.append(f"{side}: {', '.join(weak)}")
+    return "; ".join(sides)
 
 
 @click.command()
@@ -213,13 +242,10 @@ def main(folder: Path, worlds: tuple[str, ...], learning: int, scenes: int, epoc
     folder.mkdir(parents=True, exist_ok=True)
     for world in worlds or WORLDS:
         new = [*rows_of(folder, world, (learning, scenes), epochs)]
-        of_world = {
-            name: [row for row in read_csv(TABLE, COLUMNS).to_pylist() if world_of(row) == name]
-            for name in WORLDS
-        }
-        rows = [
-            row for rows_of_world in (of_world | {world: new}).values() for row in rows_of_world
-        ]
+        kept = read_csv(TABLE, COLUMNS).to_pylist()
+        rows = []
+        for name in WORLDS:
+            rows += new if name == world else [row for row in kept if world_of(row) == name]
         write_csv(TABLE, pa.Table.from_pylist(rows, pa.schema(COLUMNS)))
         click.echo(f"{world}: {len(new)} names", err=True)
     click.echo(table())

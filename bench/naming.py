@@ -12,21 +12,32 @@ from PIL import Image
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-_BATCH, _RATE = 32, 4e-3
+_BATCH = 32
+"""Crops of a step of training."""
+_RATE = 4e-3
+"""Largest learning rate."""
 _WIDTHS = (24, 48, 96, 160)
-_SIDE, _ROOM = 64, 72  # pixels of what the network sees, and of a crop, anywhere in which that lies
-_MARGIN = 1.5  # of a crop, times the longer side of the object's box
+"""Channels after each layer; each halves the sides of the image."""
+_SIDE = 64
+"""Side of what the network sees, pixels."""
+_ROOM = 72
+"""Side of a crop, pixels. In training the network sees any part of it, which moves the object."""
+_MARGIN = 1.5
+"""Side of a crop, over the longer side of the object's box."""
 
 
-class Shown(NamedTuple):
-    """Objects cut out of images: uint8 (n, 72, 72, 3), and of each the numbers of its names: (n,
-    kinds)."""
+class Crops(NamedTuple):
+    """Objects cut out of images, and their true names."""
 
-    crops: np.ndarray
+    images: np.ndarray
+    """uint8 (n, 72, 72, 3)."""
     truths: np.ndarray
+    """int64: the number of each object's name of each kind: (n, kinds)."""
 
 
 class _Block(nn.Module):
+    """Two convolutions that halve the sides of an image, added to its mean."""
+
     def __init__(self, before: int, after: int):
         super().__init__()
         self.convolved = nn.Sequential(
@@ -43,10 +54,14 @@ class _Block(nn.Module):
 
 
 class Classifier(nn.Module):
-    """A residual network of half a million weights, with a head for each kind of name, of so many
-    names."""
+    """A residual network of half a million weights, with a head for each kind of name."""
 
     def __init__(self, sizes: Sequence[int]):
+        """Make an untrained network.
+
+        Args:
+            sizes: the number of names of each kind.
+        """
         super().__init__()
         first = (
             nn.Conv2d(3, _WIDTHS[0], 5, 2, 2, bias=False),
@@ -55,8 +70,10 @@ class Classifier(nn.Module):
         )
         blocks = (_Block(*widths) for widths in pairwise(_WIDTHS))
         self.encoder = nn.Sequential(*first, *blocks, nn.Flatten(), nn.Dropout(0.3))
-        # What lies where tells a cube from a cylinder; a mean over all places would not.
-        self.heads = nn.ModuleList(nn.Linear(_WIDTHS[-1] * (_SIDE // 16) ** 2, n) for n in sizes)
+        # The heads see every place of the code: a mean over all places would not tell a cube from a
+        # cylinder.
+        code_size = _WIDTHS[-1] * (_SIDE // 16) ** 2
+        self.heads = nn.ModuleList(nn.Linear(code_size, n) for n in sizes)
 
     def forward(self, images: Tensor) -> list[Tensor]:
         """The logits of each kind."""
@@ -65,34 +82,47 @@ class Classifier(nn.Module):
 
 
 def crop(image: np.ndarray, box: Sequence[int]) -> np.ndarray:
-    """The square about a box (left, top, right, bottom, the last two exclusive), in one size: uint8
-    (72, 72, 3).
+    """Cut out the square about a box, and scale it to one size.
 
     So every object is as large in its crop, and the object in the middle is the one to name. What
     lies outside the image repeats its edge.
+
+    Args:
+        image: uint8 (height, width, 3).
+        box: left, top, right, bottom in pixels, the last two exclusive.
+
+    Returns:
+        uint8 (72, 72, 3).
     """
     left, top, right, bottom = box
-    wide = math.ceil(_MARGIN * max(right - left, bottom - top))
-    low, high = (left + right - wide) // 2, (top + bottom - wide) // 2
-    rows, columns = (np.arange(start, start + wide) for start in (high, low))
-    cut = image[rows.clip(0, len(image) - 1)][:, columns.clip(0, image.shape[1] - 1)]
+    side = math.ceil(_MARGIN * max(right - left, bottom - top))
+    first_column = (left + right - side) // 2
+    first_row = (top + bottom - side) // 2
+    rows = np.arange(first_row, first_row + side).clip(0, len(image) - 1)
+    columns = np.arange(first_column, first_column + side).clip(0, image.shape[1] - 1)
+    cut = image[rows][:, columns]
     return np.asarray(Image.fromarray(cut).resize((_ROOM, _ROOM), Image.Resampling.BICUBIC))
 
 
-def learn(shown: Shown, sizes: Sequence[int], epochs: int) -> Classifier:
-    """A classifier trained on these crops, mirrored and shifted at random."""
-    torch.set_num_threads(
-        1
-    )  # more threads wait for one another for longer than so small a network takes
+def learn(crops: Crops, sizes: Sequence[int], epochs: int) -> Classifier:
+    """Train a classifier on crops, mirrored and shifted at random.
+
+    Args:
+        crops: the objects and their names.
+        sizes: the number of names of each kind.
+        epochs: how often each crop is learnt from.
+    """
+    # More threads wait for one another for longer than so small a network takes.
+    torch.set_num_threads(1)
     torch.manual_seed(0)
     rng = np.random.default_rng(0)
     model = Classifier(sizes).to(memory_format=torch.channels_last)
     optimizer = torch.optim.AdamW(model.parameters(), _RATE, weight_decay=0.05)
-    steps = epochs * -(-len(shown.crops) // _BATCH)
+    steps = epochs * -(-len(crops.images) // _BATCH)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, _RATE, total_steps=steps)
     for epoch in range(epochs):
         losses = []
-        for images, truths in _batches(shown, rng):
+        for images, truths in _batches(crops, rng):
             logits = model(images)
             losses_of = [
                 F.cross_entropy(output, truth, label_smoothing=0.1)
@@ -108,16 +138,17 @@ def learn(shown: Shown, sizes: Sequence[int], epochs: int) -> Classifier:
     return model.eval()
 
 
-def _batches(shown: Shown, rng: np.random.Generator) -> Iterator[tuple[Tensor, Tensor]]:
+def _batches(crops: Crops, rng: np.random.Generator) -> Iterator[tuple[Tensor, Tensor]]:
+    """The crops of an epoch in random order, each batch shifted, and half of each mirrored."""
     spare = _ROOM - _SIDE
-    order = rng.permutation(len(shown.crops))
+    order = rng.permutation(len(crops.images))
     for start in range(0, len(order), _BATCH):
         rows = order[start : start + _BATCH]
         left, top = rng.integers(spare + 1, size=2)
-        images = shown.crops[rows, top : top + _SIDE, left : left + _SIDE]
+        images = crops.images[rows, top : top + _SIDE, left : left + _SIDE]
         mirrored = rng.random(len(images)) < 0.5
         images[mirrored] = images[mirrored, :, ::-1]
-        yield as_input(images), torch.from_numpy(shown.truths[rows])
+        yield as_input(images), torch.from_numpy(crops.truths[rows])
 
 
 def as_input(images: np.ndarray) -> Tensor:
@@ -127,11 +158,13 @@ def as_input(images: np.ndarray) -> Tensor:
 
 
 @torch.inference_mode()
-def named(model: Classifier, shown: Shown) -> np.ndarray:
-    """The numbers of the names that the model says of each crop: (n, kinds)."""
+def predict_names(model: Classifier, crops: Crops) -> np.ndarray:
+    """The numbers of the names that a model gives each object: (n, kinds)."""
+    # The middle of each crop.
     start = (_ROOM - _SIDE) // 2
-    images = shown.crops[:, start : start + _SIDE, start : start + _SIDE]
-    parts = [model(as_input(images[i : i + 256])) for i in range(0, len(images), 256)]
-    return np.stack(
-        [torch.cat(outputs).argmax(-1).numpy() for outputs in zip(*parts, strict=True)], axis=1
-    )
+    images = crops.images[:, start : start + _SIDE, start : start + _SIDE]
+    logits_of_parts = [model(as_input(images[i : i + 256])) for i in range(0, len(images), 256)]
+    names = []
+    for logits_of_kind in zip(*logits_of_parts, strict=True):
+        names.append(torch.cat(logits_of_kind).argmax(-1).numpy())
+    return np.stack(names, axis=1)

@@ -28,16 +28,13 @@ def figures() -> list[Figure]:
     """Time and memory of each kind of model, each in a process of its own."""
     _, idle = alone(_imported)
     scored = {"dual encoder": alone(_scored_by_encoder), "pair scorer": alone(_scored_by_scorer)}
-    return [
-        figure
-        for name, (scores, peak) in scored.items()
-        for figure in (
-            Figure(f"scoring {PAIRS:,} pairs, {name} of constants", "CPU s", (scores["score"],)),
-            Figure(
-                "its memory over that of the packages", "bytes/pair", ((peak - idle) * GIB / PAIRS,)
-            ),
-        )
-    ]
+    rows = []
+    for name, (scores, peak) in scored.items():
+        what = f"scoring {PAIRS:,} pairs, {name} of constants"
+        bytes_of_pair = (peak - idle) * GIB / PAIRS
+        rows.append(Figure(what, "CPU s", (scores["score"],)))
+        rows.append(Figure("its memory over that of the packages", "bytes/pair", (bytes_of_pair,)))
+    return rows
 
 
 class _Encoder(DualEncoder):
@@ -67,7 +64,8 @@ class _Scorer(PairScorer):
     reads_images = False
 
     def __init__(self) -> None:
-        self.info, self.batch = {"device": "cpu"}, BatchSize(128, "pair")
+        self.info = {"device": "cpu"}
+        self.batch = BatchSize(128, "pair")
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         return _tokens(texts)
@@ -98,14 +96,20 @@ class _Blank:
 
 
 def write_pairs(root: Path, pairs: int, each: int) -> None:
-    """Write a benchmark of so many distinct pairs of `each` images and `each` texts, in items of
-    four candidates."""
+    """Write a benchmark of distinct pairs of images and texts, in items of four candidates.
+
+    Args:
+        root: folder of the dataset.
+        pairs: number of pairs.
+        each: number of images, and of texts.
+    """
     with WorldWriter(
         root, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0, "block_seed": 0}
     ) as world:
         world.finish("")
     row = np.arange(pairs)
-    item, image = row // CANDIDATES, row * each // pairs
+    item = row // CANDIDATES
+    image = row * each // pairs
     tables = {
         "texts": pa.table(
             {"text_id": names("t", np.arange(each)), "text": names("words ", np.arange(each))}
@@ -133,9 +137,8 @@ def write_pairs(root: Path, pairs: int, each: int) -> None:
 
 
 def _scored(folder: Path, model: Model) -> dict[str, float]:
-    with ProcessPoolExecutor(
-        1, get_context("spawn")
-    ) as process:  # so that the memory of writing is not counted
+    # In another process, so that the memory of writing is not counted.
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
         process.submit(write_pairs, folder, PAIRS, EACH).result()
     benchmark = Dataset.open(folder).benchmark("all")
 

@@ -4,8 +4,7 @@ Each image is rendered by one thread, as in the workers of `gen render`. The set
 scene by scene, because the speed of a machine varies.
 
 A reference takes some minutes. References are cached in $JACKALOPE_BENCH, or else in the user's
-cache, so a stopped run
-continues: `python -m bench.quality` renders the missing ones.
+cache, so a stopped run continues: `python -m bench.quality` renders the missing ones.
 """
 
 import hashlib
@@ -32,10 +31,16 @@ from generator.render.settings import Quality, qualities, read_quality
 from generator.scene.planned import Planned
 from generator.scene.scene import Scene
 
-SCENES, CROWDED = 20, 7
+SCENES = 20
+"""Number of scenes as CLEVR draws them."""
+CROWDED = 7
+"""Number of scenes of many objects."""
 Objects = Iterable[tuple[str, str, str, str]]
+"""Shape, color, material and size of each object."""
 CLEVR = read_quality("reference")
+"""CLEVR's own settings."""
 REFERENCE = {"samples": 4096, "use_denoising": False}
+"""What a reference is rendered with; part of its name in the cache."""
 
 
 def _like(samples: int, bounces: int = 8, denoise: str = "fast", noise: float = 0.0) -> Quality:
@@ -46,12 +51,14 @@ def _like(samples: int, bounces: int = 8, denoise: str = "fast", noise: float = 
 
 
 OURS = {name: Point(quality) for name, quality in qualities().items() if name != "reference"}
+"""Our qualities that are compared."""
 BASE = "512 samples, CLEVR's own"
 SHORT = {
     BASE: Point(CLEVR),
     **OURS,
     **{f"{n} samples, denoised fast": Point(_like(n, bounces=4)) for n in (16, 8, 4, 2)},
 }
+"""The ways to render CLEVR's scenes; CLEVR's own comes first."""
 CURVE = {
     **SHORT,
     "128 samples, denoised well": Point(_like(128), well=True),
@@ -60,6 +67,7 @@ CURVE = {
     ),
     **{f"{n} samples, denoised well": Point(_like(n, bounces=4), well=True) for n in (16, 8, 4, 2)},
 }
+"""The ways to render crowded scenes."""
 
 
 def figures() -> list[Figure]:
@@ -69,19 +77,26 @@ def figures() -> list[Figure]:
 
 
 def _measured(what: str, drawn: list[Scene], points: Mapping[str, Point]) -> list[Figure]:
-    references, figures = [render_reference(scene) for scene in drawn], []
+    """PSNR and seconds of each way to render some scenes; `what` begins the names of figures."""
+    references = [render_reference(scene) for scene in drawn]
+    # The first scene twice, since the first image of a process takes longer.
     rendered = _in_turn([drawn[0], *drawn], points)
-    slow = [seconds for _, seconds in rendered[next(iter(points))][1:]]
+    base, *_ = points
+    base_seconds = [seconds for _, seconds in rendered[base][1:]]
+
+    figures = []
     for name, shots in rendered.items():
-        ratios = tuple(
-            psnr(image, reference)
-            for (image, _), reference in zip(shots[1:], references, strict=True)
-        )
-        spent = tuple(seconds for _, seconds in shots[1:])
-        figures += [Figure(what + name, "dB", ratios), Figure(what + name, "s/image", spent)]
+        ratios = []
+        seconds_of_scenes = []
+        for (image, seconds), reference in zip(shots[1:], references, strict=True):
+            ratios.append(psnr(image, reference))
+            seconds_of_scenes.append(seconds)
+        figures.append(Figure(what + name, "dB", tuple(ratios)))
+        figures.append(Figure(what + name, "s/image", tuple(seconds_of_scenes)))
         if name in OURS:
-            times = tuple(a / b for a, b in zip(slow, spent, strict=True))
-            figures.append(Figure(f"{what}{name}, CLEVR's own time over its", "times", times))
+            times = [a / b for a, b in zip(base_seconds, seconds_of_scenes, strict=True)]
+            title = f"{what}{name}, CLEVR's own time over its"
+            figures.append(Figure(title, "times", tuple(times)))
     return figures
 
 
@@ -113,25 +128,25 @@ def crowded() -> list[Scene]:
 
 def _uniform(stream: Stream, n: int) -> Objects:
     """Values drawn independently for each attribute of each object."""
-    values = (
-        list(FAMILY.objects),
-        FAMILY.values("color"),
-        FAMILY.values("material"),
-        FAMILY.values("size"),
+    shapes, colors, materials, sizes = (
+        [choices[stream.below(len(choices))] for _ in range(n)]
+        for choices in (
+            list(FAMILY.objects),
+            FAMILY.values("color"),
+            FAMILY.values("material"),
+            FAMILY.values("size"),
+        )
     )
-    return zip(
-        *([choices[stream.below(len(choices))] for _ in range(n)] for choices in values),
-        strict=True,
-    )
+    return zip(shapes, colors, materials, sizes, strict=True)
 
 
 def _shiny(stream: Stream, n: int) -> Objects:
+    """Values as equally frequent as can be, but three of four objects of metal."""
     materials = stream.shuffled([("metal", "metal", "metal", "rubber")[i % 4] for i in range(n)])
-    shapes, colors = (
-        stream.balanced(list(FAMILY.objects), n),
-        stream.balanced(FAMILY.values("color"), n),
-    )
-    return zip(shapes, colors, materials, stream.balanced(FAMILY.values("size"), n), strict=True)
+    shapes = stream.balanced(list(FAMILY.objects), n)
+    colors = stream.balanced(FAMILY.values("color"), n)
+    sizes = stream.balanced(FAMILY.values("size"), n)
+    return zip(shapes, colors, materials, sizes, strict=True)
 
 
 def _scene(key: str, index: int, n: int, draw: Callable[[Stream, int], Objects]) -> Scene:
@@ -154,21 +169,22 @@ def _scene(key: str, index: int, n: int, draw: Callable[[Stream, int], Objects])
 
 def render_reference(scene: Scene) -> np.ndarray:
     """The image of a scene with many samples, cached."""
+    # Named after everything that decides the image.
     record = json.loads(scene.to_json())
+    described = [record[part] for part in ("objects", "camera", "lamps")]
     look = FAMILY.model_dump(
         include={"attributes", "floor", "caustics", "sky"}, exclude_defaults=True
     )
-    what = json.dumps(
-        [[record[part] for part in ("objects", "camera", "lamps")], look, REFERENCE, WIDTH, HEIGHT]
-    )
+    what = json.dumps([described, look, REFERENCE, WIDTH, HEIGHT])
     path = _folder() / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.png"
     if not path.exists():
         point = Point(_like(REFERENCE["samples"], denoise=""))
-        with ProcessPoolExecutor(
-            1, get_context("spawn"), _begin, (point, os.cpu_count() or 1)
-        ) as process:
+        threads = os.cpu_count() or 1
+        with ProcessPoolExecutor(1, get_context("spawn"), _begin, (point, threads)) as process:
             image, _ = process.submit(_render, scene).result()
-        Image.fromarray(image).save(draft := path.with_suffix(".part"), "PNG")
+        # It gets its name only when it is whole.
+        draft = path.with_suffix(".part")
+        Image.fromarray(image).save(draft, "PNG")
         os.replace(draft, path)
     return np.asarray(Image.open(path))
 
@@ -180,9 +196,8 @@ def _folder() -> Path:
 
 
 def _begin(point: Point, threads: int) -> None:
-    import_module("bench.blender_process").begin(
-        point, threads
-    )  # Blender spoils the import path of the processes that follow
+    # Imported here, since Blender spoils the import path of the processes that follow.
+    import_module("bench.blender_process").begin(point, threads)
 
 
 def _render(scene: Scene) -> TimedImage:

@@ -16,9 +16,11 @@ TimedImage = tuple[np.ndarray, float]
 
 
 class Point(NamedTuple):
-    """One way of rendering: a quality, whether it is denoised as well as can be, settings of
-    Cycles."""
+    """One way of rendering."""
 
     quality: Quality
+    """Samples, noise threshold and the like, as `gen render --quality` sets them."""
     well: bool = False
+    """Whether the image is denoised as well as can be."""
     settings: Mapping[str, Any] = {}
+    """Settings of Cycles that differ, by name."""

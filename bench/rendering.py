@@ -17,7 +17,11 @@ from generator.render.farm import Farm
 from generator.render.run import Rendering, worker_setup
 
 RUNS = 3
-EARLY, LATE = 50, 1000
+"""How often each speed is measured."""
+EARLY = 50
+"""Scenes after which the memory of a worker is measured first."""
+LATE = 1000
+"""Scenes after which it is measured again."""
 
 
 def figures() -> list[Figure]:
@@ -27,50 +31,56 @@ def figures() -> list[Figure]:
 
 
 def _rates() -> list[Figure]:
-    figures, cores = [], len(os.sched_getaffinity(0))
+    figures = []
+    cores = len(os.sched_getaffinity(0))
     for width, height, quality, images in ((64, 64, "draft", 60), (320, 240, "standard", 12)):
         for workers in sorted({1, cores}):
             threads = cores // workers
-            many = ("s" * (workers > 1), "s" * (threads > 1))
             what = (
-                f"{width}x{height} {quality}, {workers} worker{many[0]} x {threads} thread{many[1]}"
+                f"{width}x{height} {quality}, {workers} worker{'s' * (workers > 1)} x {threads} "
+                f"thread{'s' * (threads > 1)}"
             )
             runs = [_render(width, height, quality, images, workers) for _ in range(RUNS)]
-            figures.append(Figure(what, "images/s", tuple(run.rate for run in runs)))
+            rates = tuple(run.rate for run in runs)
+            figures.append(Figure(what, "images/s", rates))
             if workers == 1:
-                figures.append(
-                    Figure(f"{what}, first image", "s", tuple(run.first for run in runs))
-                )
-                figures.append(
-                    Figure(f"{what}, an image", "user s", tuple(run.used for run in runs))
-                )
+                first_seconds = tuple(run.first for run in runs)
+                user_seconds = tuple(run.used for run in runs)
+                figures.append(Figure(f"{what}, first image", "s", first_seconds))
+                figures.append(Figure(f"{what}, an image", "user s", user_seconds))
     return figures
 
 
 class _Run(NamedTuple):
-    """Images a second between the first and the last answer, seconds to the first, user seconds an
-    image with start."""
+    """The speed of one rendering."""
 
     rate: float
+    """Images a second between the first and the last answer."""
     first: float
+    """Seconds to the first answer, with the start of the process."""
     used: float
+    """User seconds an image, start included."""
 
 
 def _render(width: int, height: int, quality: str, images: int, workers: int) -> _Run:
     prepared = _prepared(images, width, height)
     with tempfile.TemporaryDirectory() as folder:
         setup = worker_setup({**prepared.request, **Rendering(quality).request}, Path(folder))
-        planned = prepared.planned
-        start, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        answered = [
-            time.perf_counter()
-            for answer in Farm(workers).render(planned, images, setup)
-            if "scene" in answer
-        ]
-    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - used
-    return _Run(
-        (len(answered) - 1) / (answered[-1] - answered[0]), answered[0] - start, used / images
-    )
+        start = time.perf_counter()
+        used_before = _user_seconds()
+        answer_times = []
+        for answer in Farm(workers).render(prepared.planned, images, setup):
+            if "scene" in answer:
+                answer_times.append(time.perf_counter())
+    used = _user_seconds() - used_before
+    first, last = answer_times[0], answer_times[-1]
+    rate = (len(answer_times) - 1) / (last - first)
+    return _Run(rate, first=first - start, used=used / images)
+
+
+def _user_seconds() -> float:
+    """User time of the processes that have ended."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
 
 
 def _prepared(images: int, width: int, height: int) -> Prepared:
@@ -120,20 +130,28 @@ def _memory() -> list[Figure]:
 
 def _resident() -> tuple[float, float]:
     """Resident megabytes of the worker that gave the 50th and the 1,000th answer."""
-    prepared, at = _prepared(LATE, 64, 64), {}
+    prepared = _prepared(LATE, 64, 64)
+    megabytes_at: dict[int, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         setup = worker_setup({**prepared.request, **Rendering("draft").request}, Path(folder))
         for number, _ in enumerate(Farm(1).render(prepared.planned, LATE, setup), 1):
             if number in (EARLY, LATE):
-                at[number] = max(_megabytes(child) for child in _children())
-    return at[EARLY], at[LATE]
+                megabytes_at[number] = max(_megabytes(child) for child in _children())
+    return megabytes_at[EARLY], megabytes_at[LATE]
 
 
 def _children() -> list[str]:
-    tasks = Path("/proc/self/task").glob("*/children")  # a thread of its own starts each worker
-    return [child for task in tasks for child in task.read_text().split()]
+    """The processes that this one has started. A thread of its own starts each worker."""
+    children = []
+    for path in Path("/proc/self/task").glob("*/children"):
+        children += path.read_text().split()
+    return children
 
 
 def _megabytes(process: str) -> float:
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next((int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmRSS")), 0.0)
+    """Resident memory of a process; 0 of one that has ended."""
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            kilobytes = int(line.split()[1])
+            return kilobytes / 1e3
+    return 0.0

@@ -39,27 +39,37 @@ def names(letter: str, numbers: np.ndarray) -> pa.Array:
 
 
 def write_items(root: Path, items: int) -> Path:
-    """Write a run without a model: so many items of four candidates over images of ten items each;
-    returns its folder."""
+    """Write a dataset and a run without a model, to be measured.
+
+    Args:
+        root: folder of the dataset.
+        items: number of items; each has four candidates, and ten items share an image.
+
+    Returns:
+        The run's folder.
+    """
     with WorldWriter(
         root, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0, "block_seed": 0}
     ) as world:
         world.finish("")
+    tables = make_tables(items)
+    write_benchmark(root, "all", tables, None, {})
+    folder = root / "run"
+    folder.mkdir()
+    write_table(folder / "scores.parquet", make_scores(tables["candidates"]), SCORES)
+    _write_record(folder, root)
+    return folder
+
+
+def make_tables(items: int) -> dict[str, pa.Table]:
+    """Tables of a benchmark with items of four candidates, of which the first is true."""
     number = np.arange(items)
     scene = number % max(1, items * SCENES // ITEMS)
     row = np.repeat(number, CANDIDATES)
     place = np.tile(np.arange(CANDIDATES), items)
+    # Each item begins seven texts after the last, so texts recur in other items.
     text = names("t", (row * 7 + place * 3) % items)
-    candidates = pa.table(
-        {
-            "item_id": names("i", row),
-            "scene_id": names("s", scene[row]),
-            "text_id": text,
-            "slot": np.where(place == 0, "c", "n"),
-            "truth": place == 0,
-        }
-    )
-    tables = {
+    return {
         "texts": pa.table({"text_id": names("t", number), "text": names("words ", number)}),
         "items": pa.table(
             {
@@ -70,24 +80,37 @@ def write_items(root: Path, items: int) -> Path:
                 "cluster_id": names("k", scene),
             }
         ),
-        "candidates": candidates,
+        "candidates": pa.table(
+            {
+                "item_id": names("i", row),
+                "scene_id": names("s", scene[row]),
+                "text_id": text,
+                "slot": np.where(place == 0, "c", "n"),
+                "truth": place == 0,
+            }
+        ),
     }
-    write_benchmark(root, "all", tables, None, {})
-    dataset = Dataset.open(root)
-    folder = root / "run"
-    folder.mkdir()
-    noise = np.random.default_rng(0).normal(size=len(row)).astype(np.float32) + (place == 0)
-    scores = pa.table(
+
+
+def make_scores(candidates: pa.Table) -> pa.Table:
+    """Scores of a model that prefers the true text by one standard deviation."""
+    is_true = candidates["truth"].to_numpy()
+    noise = np.random.default_rng(0).normal(size=len(candidates)).astype(np.float32) + is_true
+    return pa.table(
         {
             "image_id": candidates["scene_id"],
-            "text_id": text,
-            "channel": pa.array(["cosine"] * len(row)),
+            "text_id": candidates["text_id"],
+            "channel": pa.array(["cosine"] * len(candidates)),
             "score": noise.astype(np.float32),
-            "unscored": pa.nulls(len(row), pa.string()),
+            "unscored": pa.nulls(len(candidates), pa.string()),
         },
         schema=SCORES,
     )
-    write_table(folder / "scores.parquet", scores, SCORES)
+
+
+def _write_record(folder: Path, root: Path) -> None:
+    """Write run.json, which says what the scores are of."""
+    dataset = Dataset.open(root)
     write_json(
         folder / "run.json",
         {
@@ -104,7 +127,6 @@ def write_items(root: Path, items: int) -> Path:
             "versions": {},
         },
     )
-    return folder
 
 
 def figures() -> list[Figure]:
@@ -175,8 +197,7 @@ def processor_seconds(action: Callable[[], object]) -> float:
 
 
 def _measured(folder: Path) -> dict[str, float]:
-    with ProcessPoolExecutor(
-        1, get_context("spawn")
-    ) as process:  # so that the memory of writing is not counted
+    # In another process, so that the memory of writing is not counted.
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
         run = process.submit(write_items, folder / "dataset", ITEMS).result()
     return {"measure": seconds(lambda: measure(run))}

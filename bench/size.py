@@ -33,27 +33,16 @@ def figures() -> list[Figure]:
         measured.append(Figure(f"{package}/: files of code", "files", (len(files),)))
         if package in ("generator", "evaluator"):
             measured.append(Figure(f"{package}/: entries", "entries", (len(entries),)))
-    lines = [
-        line for path in tracked("*.py") for line in path.read_text(encoding="utf-8").splitlines()
-    ]
-    measured.append(
-        Figure(
-            f"lines of over {LONGEST} characters",
-            "lines",
-            (sum(len(line) > LONGEST for line in lines),),
-        )
-    )
-    measured.append(
-        Figure(
-            "lines that the formatter skips",
-            "lines",
-            (sum("fmt: " + "skip" in line for line in lines),),
-        )
-    )
-    words = sum(
-        len(path.read_text(encoding="utf-8").split())
-        for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))
-    )
+    lines: list[str] = []
+    for path in tracked("*.py"):
+        lines += path.read_text(encoding="utf-8").splitlines()
+    too_long = sum(len(line) > LONGEST for line in lines)
+    measured.append(Figure(f"lines of over {LONGEST} characters", "lines", (too_long,)))
+    # In two parts, so that this line is not counted.
+    skipped = sum("fmt: " + "skip" in line for line in lines)
+    measured.append(Figure("lines that the formatter skips", "lines", (skipped,)))
+    pages = (ROOT / "README.md", *ROOT.glob("docs/*.md"))
+    words = sum(len(page.read_text(encoding="utf-8").split()) for page in pages)
     return [*measured, Figure("README and docs", "words", (words,))]
 
 

@@ -17,12 +17,16 @@ from bench.figures import Figure
 
 IMAGES = 300
 """Of each split: the default of `gen render`."""
-SKILL, PREFERENCE = 0.039, 0.050
-"""The mean margin, and the standard deviation of preferences between clusters, of the demo's model
-on unseen images: a dual encoder that was trained from scratch on 2,000 images."""
-BINDING, NOISE = 0.010, 0.053
-"""Standard deviations of the other parts. With these the model is right in about 70% of images, as
-the demo's is."""
+SKILL = 0.039
+"""The mean margin of the demo's model on unseen images: a dual encoder that was trained from
+scratch on 2,000 images."""
+PREFERENCE = 0.050
+"""The standard deviation of its preferences between clusters."""
+BINDING = 0.010
+"""The standard deviation of the effect of a binding. With this and NOISE the model is right in
+about 70% of images, as the demo's is."""
+NOISE = 0.053
+"""The standard deviation of the noise of an image."""
 SHARED = (0.0, 0.4)
 """The share of the noise's variance that twins have in common."""
 DRAWS = 1_000

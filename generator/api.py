@@ -11,7 +11,7 @@ The messages that the commands print are logged under the name `generator` at le
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields
 from inspect import Parameter, signature
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from generator.base.declarations import parse_size
 from generator.base.errors import UserError
 from generator.base.extras import extras_named
-from generator.base.files import read_ids
 from generator.base.paths import check_benchmark_name
 from generator.base.progress import SILENT, Progress
 from generator.base.store import display_name, drop_local_copy, is_url, staging
@@ -35,25 +34,17 @@ from generator.describe.benchmark import (
     read_assigned_splits,
     write_benchmarks,
 )
-from generator.describe.request import (
-    LADDER_TEXTS,
-    TextPreset,
-    TextRequest,
-    check_exposed,
-    check_request,
-    read_text_preset,
-)
-from generator.describe.statistics import parse_statistics
+from generator.describe.options import TextOptions, text_request
+from generator.describe.request import LADDER_TEXTS, check_exposed, check_request
 from generator.holdout.holdout import Holdout
 from generator.holdout.possible import balance_note
 from generator.holdout.request import design_of
-from generator.language.complexity import parse_complexity, parse_counts
 from generator.plan.evaluated import planned_scenes
 from generator.plan.ladder import STEPS, LadderRequest
 from generator.plan.options import WorldOptions
 from generator.plan.plan import count_splits
 from generator.plan.power import sentence
-from generator.plan.prepare import parse_resolution, plan_world, prepare, prepare_ladder
+from generator.plan.prepare import Prepared, parse_resolution, plan_world, prepare, prepare_ladder
 from generator.plan.store import StoredPlan, is_planned
 from generator.render.farm import Farm, default_workers
 from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
@@ -277,12 +268,10 @@ def ladder(
     )
     prepared = prepare_ladder(options, request)
     device = find_device(device or "auto")
-    rendering = Rendering(quality, (), device).request
     root = _local(out or prepared.folder_name)
-    work = work_of(plan_world(prepared, root), rendering)
-    worker_farm = _farm(workers, "local", None, device)
-    _log_work(work, root, device, worker_farm)
-    render_work(work, root, root, worker_farm, progress)
+    _render_ladder(
+        prepared, root, quality=quality, device=device, workers=workers, progress=progress
+    )
     describe_world(
         root,
         Dataset.open(root).world,
@@ -292,6 +281,23 @@ def ladder(
         progress=progress,
     )
     return _finished(root, out)
+
+
+def _render_ladder(
+    prepared: Prepared,
+    root: Path,
+    *,
+    quality: str,
+    device: str,
+    workers: int | None,
+    progress: Progress,
+) -> None:
+    """Plan and render a world of ladders on this machine."""
+    rendering = Rendering(quality, (), device).request
+    work = work_of(plan_world(prepared, root), rendering)
+    worker_farm = _farm(workers, "local", None, device)
+    _log_work(work, root, device, worker_farm)
+    render_work(work, root, root, worker_farm, progress)
 
 
 @_shows_options_of(RenderOptions, SlurmOptions, WorldOptions)
@@ -436,11 +442,11 @@ def render_again(
     """
     opened = Dataset.open(source)
     changes = Changes(
-        find_device(device),
-        parse_resolution(resolution) if resolution else None,
-        quality,
-        parse_outputs(outputs) if outputs is not None else None,
-        parse_size(shards) if shards else None,
+        device=find_device(device),
+        size=parse_resolution(resolution) if resolution else None,
+        quality=quality,
+        outputs=parse_outputs(outputs) if outputs is not None else None,
+        tar_bytes=parse_size(shards) if shards else None,
     )
     root = _local(out or default_folder(opened, changes))
     work = prepare_rerender(opened, changes)
@@ -450,18 +456,26 @@ def render_again(
     return _finished(root, out)
 
 
+@_shows_options_of(TextOptions)
 def describe(
-    dataset: str | Path, *, name: str | None = None, progress: Progress = SILENT, **texts: Any
+    dataset: str | Path,
+    *,
+    name: str | None = None,
+    benchmark: str | None = None,
+    replace_old: bool = False,
+    progress: Progress = SILENT,
+    **options: Any,
 ) -> Benchmark:
     """Write new texts for a dataset: another benchmark over the same images, holdout and splits.
     Nothing is rendered.
 
     Args:
         dataset: a folder or a URL.
-        name: of the new benchmark; by default after what is held out. If a benchmark of that name
-            was made by the same request, it is kept.
+        name: as of `describe_texts`.
+        benchmark: as of `describe_texts`.
+        replace_old: as of `describe_texts`.
         progress: where progress is reported.
-        **texts: the other arguments of `describe_texts`.
+        **options: the fields of `generator.describe.options.TextOptions`.
 
     Returns:
         The benchmark.
@@ -470,66 +484,37 @@ def describe(
         UserError: the request is impossible, or another benchmark has that name.
     """
     root = _local(dataset)
-    name, _ = describe_texts(root, name=name, progress=progress, **texts)
+    name, _ = describe_texts(
+        root,
+        name=name,
+        benchmark=benchmark,
+        replace_old=replace_old,
+        progress=progress,
+        **options,
+    )
     return Dataset.open(root).benchmark(name)
 
 
+@_shows_options_of(TextOptions)
 def describe_texts(
     root: Path,
     *,
-    benchmark: str | None = None,
     name: str | None = None,
-    preset: str | None = None,
-    protocols: Sequence[str] | None = None,
-    levels: Sequence[str] | None = None,
-    complexity: str | None = None,
-    counts: str | None = None,
-    training: Sequence[str] | None = None,
-    negatives: Sequence[str] | None = None,
-    positives: Sequence[str] | None = None,
-    captions: str | None = None,
-    template: str | None = None,
-    exposed_negatives: bool = False,
-    any_familiarity: bool = False,
-    known_words: bool = False,
-    without: str | Path | None = None,
-    seed: int = 0,
+    benchmark: str | None = None,
     replace_old: bool = False,
     progress: Progress = SILENT,
+    **options: Any,
 ) -> tuple[str, BenchmarkSummary]:
-    """`describe` for a local folder.
-
-    None stands for the default, or for the value of the preset.
+    """`describe` for a local folder, with a summary.
 
     Args:
         root: the dataset's folder.
+        name: of the new benchmark; by default after what is held out. If a benchmark of that name
+            was made by the same request, it is kept.
         benchmark: whose holdout and splits to keep, if the dataset has several benchmarks.
-        name: of the new benchmark; by default after what is held out.
-        preset: texts of a paper ("compass2026", "crepe2023", "hard-positives2024"), or a TOML file
-            (docs/language.md). It sets protocols, levels, complexity and template.
-        protocols: the protocols to write items for; by default all that the world allows.
-        levels: what graded captions name: "L1" (objects), "OA" (objects and attributes), "OR"
-            (objects and relations) or "OAR"; by default all.
-        complexity: the number of atoms of a graded caption, such as "3" or "1..12", the default.
-        counts: exact numbers of objects, attributes and relations in graded captions, such as
-            "O=3,A=5,R=2".
-        training: kinds of training captions: "plain", "relations", "graded", "synonyms"; by default
-            all, and only labels for class lists.
-        negatives: kinds of training negatives: "swap", "replace", "flip", "neg"; by default all.
-        positives: kinds of training positives (captions in other words): "swap", "replace",
-            "converse"; by default all.
-        captions: statistics of training captions, such as
-            "density=0.5,completeness=0.7,saliency=1.0". These captions replace the other kinds,
-            unless `training` names some.
-        template: for all texts: one of the grammar, such as "there-is", or one that the family
-            declares; by default drawn at random, the same for a caption and its foils.
-        exposed_negatives: whether training negatives may name held-out bindings.
-        any_familiarity: whether foils may be more or less familiar than their captions.
-        known_words: whether foils name only values and categories that training shows.
-        without: a file with the ids of items to leave out, one a line.
-        seed: of the texts.
         replace_old: whether to replace a benchmark of that name, and to remove its certificate.
         progress: where progress is reported.
+        **options: the fields of `generator.describe.options.TextOptions`.
 
     Returns:
         The benchmark's name, and a summary of what it holds.
@@ -537,50 +522,16 @@ def describe_texts(
     Raises:
         UserError: the request is impossible, or another benchmark has that name.
     """
-    request, suffix = TextRequest(), "texts"
-    if preset is not None:
-        set_by_preset = {
-            "protocol": protocols,
-            "level": levels,
-            "complexity": complexity,
-            "template": template,
-        }
-        text_preset = _read_preset(preset, set_by_preset)
-        protocols, levels = text_preset.protocols, text_preset.levels
-        complexity, template = text_preset.complexity, text_preset.template
-        any_familiarity = any_familiarity or not text_preset.equal_familiarity
-        request = replace(request, options=text_preset.options)
-        suffix = Path(preset).stem
-
-    # What is not given, or empty, keeps its default.
-    values = {
-        "protocols": protocols,
-        "levels": levels,
-        "complexity": parse_complexity(complexity) if complexity else None,
-        "counts": parse_counts(counts) if counts else None,
-        "training": training,
-        "negatives": negatives,
-        "positives": positives,
-        "statistics": parse_statistics(captions),
-        "template": template,
-        "without": read_ids(Path(without)) if without else None,
-    }
-    request = replace(
-        request,
-        **_without_empty(values),
-        exposed_negatives=exposed_negatives,
-        equal_familiarity=not any_familiarity,
-        known_words=known_words,
-        seed=seed,
-    )
-
+    text_options = TextOptions(**options)
+    request = text_request(text_options)
     opened = Dataset.open(root)
     vocabulary = parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml")
     check_request(request, vocabulary.templates)
+
     old_benchmark = choose_benchmark(opened, benchmark)
     holdout = Holdout.from_dict(old_benchmark.holdout_block())
     if name is None:
-        name = f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"
+        name = f"{design_of(holdout).benchmark_name(holdout)}-{text_options.default_suffix}"
     else:
         name = check_benchmark_name(name)
     summary = describe_world(
@@ -596,24 +547,6 @@ def describe_texts(
     if not summary.written:
         logger.info(ALREADY_EXISTS.format(name))
     return name, summary
-
-
-def _read_preset(name: str, set_by_preset: Mapping[str, Any]) -> TextPreset:
-    """Read a preset of texts. Raises UserError for an option that the preset sets itself."""
-    preset = read_text_preset(name)
-    for option, value in set_by_preset.items():
-        if value is not None:
-            raise UserError(f"--preset {name} sets --{option} itself; leave one of the two out.")
-    return preset
-
-
-def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that are not empty, with tuples in place of lists."""
-    changes = {}
-    for name, value in values.items():
-        if value:
-            changes[name] = tuple(value) if isinstance(value, list) else value
-    return changes
 
 
 def write_first_benchmarks(

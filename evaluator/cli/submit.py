@@ -246,6 +246,11 @@ def rerun(
     whether the model is that of the submission; `score leaderboard` reads it. Exits with 1 if
     something differs.
     """
+    from evaluator.models.registry import read_spec
+
+    # Before the submission is checked, which may take a minute.
+    read_spec(spec)
+
     from evaluator.submissions.checks import check_submission
     from evaluator.submissions.forms import open_datasets
     from evaluator.submissions.read import read_submission

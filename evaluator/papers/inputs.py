@@ -3,6 +3,7 @@ of other commands."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 from evaluator.analysis.pooling import differences, pool_runs
@@ -79,11 +80,32 @@ class LabelledRuns:
         return matches[0]
 
     def select(self, row_filter: RowFilter) -> Iterator[tuple[Row, Results]]:
-        """Yield each row that a filter selects, and the results that contain it."""
-        for entry in self.entries:
-            for row in entry["rows"]:
-                if has(row, row_filter):
-                    yield row, entry
+        """Yield each row that a filter selects, and the results that contain it.
+
+        Args:
+            row_filter: The columns and values of the rows; `protocol` among them.
+        """
+        # Rows of audits have no protocol, and neither do their filters.
+        protocol = row_filter.get("protocol")
+        is_of_several = isinstance(protocol, tuple)
+        candidates = self._rows if is_of_several else self._rows_by_protocol.get(protocol, ())
+        for row, entry in candidates:
+            if has(row, row_filter):
+                yield row, entry
+
+    @cached_property
+    def _rows(self) -> Sequence[tuple[Row, Results]]:
+        """The rows of all entries, each with its entry."""
+        return [(row, entry) for entry in self.entries for row in entry["rows"]]
+
+    @cached_property
+    def _rows_by_protocol(self) -> Mapping[str | None, Sequence[tuple[Row, Results]]]:
+        """The rows of all entries. A table looks for hundreds of rows among thousands, and nearly
+        every filter names one protocol."""
+        rows: dict[str | None, list[tuple[Row, Results]]] = {}
+        for row, entry in self._rows:
+            rows.setdefault(row.get("protocol"), []).append((row, entry))
+        return rows
 
     def why_missing(self, row_filter: RowFilter) -> str:
         """Say why a filter selects no row.

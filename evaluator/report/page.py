@@ -44,6 +44,7 @@ from evaluator.scoring.words.answers import describe_answers
 from generator.base.errors import visible
 from generator.base.files import write_text
 from generator.base.pages import as_json, asset, page_environment
+from generator.dataset.own_frames import other_triples, own_frames_of
 from generator.dataset.reader import Benchmark
 
 _NO_LINKS: Mapping[str, str] = MappingProxyType({})
@@ -461,8 +462,10 @@ def _about_benchmark(benchmark: Benchmark, is_clean: bool) -> list[str]:
     combinations = []
     if holdout.get("bindings"):
         combinations.append("bindings of an attribute value and an object")
-    if holdout.get("triples"):
+    if other_triples(holdout.get("triples", ())):
         combinations.append("relations between two objects")
+    if own_frames_of(holdout.get("triples", ())):
+        combinations.append("directions in an object's own frame")
     splits = "Nothing is held out: all scenes are of one split."
     if combinations:
         splits = (

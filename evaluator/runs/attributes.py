@@ -176,7 +176,7 @@ def _set_up(request: AskRequest, out: Path) -> _Setup:
     name = f"{request.vocabulary} vocabulary"
     prepared = prepare_images(request, name, out, ATTRIBUTES_FILE)
     world = world_of(prepared.dataset)
-    truths = read_evaluated(prepared, world, request.limit)
+    truths = read_evaluated(prepared.benchmark, world, request.limit)
     questions = [attribute_questions(truth) for truth in truths]
     facts = []
     for truth, of_image in zip(truths, questions, strict=True):

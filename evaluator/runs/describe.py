@@ -54,6 +54,7 @@ from generator.base.files import write_json, write_text
 from generator.base.progress import SILENT, Progress
 from generator.dataset.descriptions.question import DescriptionQuestion
 from generator.dataset.descriptions.truth import ImageTruth
+from generator.dataset.reader import World
 
 logger = logging.getLogger(__name__)
 
@@ -138,7 +139,7 @@ def _describe_images(
         texts = read_answers = ask_reader(
             request, setup.reader, answers, setup.truths, out=out, progress=progress
         )
-    judged = _judge_all(answers, texts, setup.truths, setup.question)
+    judged = judge_answers(answers, texts, setup.truths, setup.question)
     record = {
         **record_conditions(prepared),
         "form": DESCRIBE,
@@ -153,7 +154,9 @@ def _describe_images(
         "info": model.info,
         "counts": log_counts(model),
         "answers": _count_answers(answers, judged),
-        **_results_of(judged, setup.truths, setup.question.relations, prepared.level),
+        **results_of_judged(
+            judged, setup.truths, relations=setup.question.relations, level=prepared.level
+        ),
     }
     if setup.reader is not None and read_answers is not None:
         record["reader"] = {
@@ -173,13 +176,23 @@ def _describe_images(
     return record
 
 
-def _judge_all(
+def judge_answers(
     answers: Sequence[Answer],
     texts: Sequence[Answer],
     truths: Sequence[ImageTruth],
     question: DescriptionQuestion,
 ) -> list[JudgedAnswer | None]:
-    """Judge answers: their own texts, or the JSON into which a reader turned them."""
+    """Judge answers: their own texts, or the JSON into which a reader turned them.
+
+    Args:
+        answers: (n,) the answers of a model.
+        texts: The same, or (n,) the answers of the model that read them.
+        truths: (n,) the records of the images.
+        question: How the descriptions were asked for.
+
+    Returns:
+        (n,) the judged answers; None for requests that failed.
+    """
     by_reader = answers is not texts
     form = replace(question, form="json") if by_reader else question
     return [_judge(text, truth, form) for text, truth in zip(texts, truths, strict=True)]
@@ -201,26 +214,18 @@ def measure_descriptions(folder: Path, *, level: float | None = None) -> dict[st
     run = read_described(str(folder))
     own_level = run.record["level"] if level is None else check_level(level)
     rules = run.record["rules"]
-    try:
-        question = DescriptionQuestion(
-            form=rules["form"], words=rules["words"], relations=rules["relations"]
-        )
-    except KeyError as error:
-        raise UserError(
-            f"{folder / RESULTS_FILE} is damaged: its rules lack {error}; restore it, or ask the "
-            f"model again."
-        ) from None
+    question = question_of_rules(rules, folder / RESULTS_FILE)
     truths = list(truths_of_lines(run, *open_described_dataset(run)).values())
     answers = [answer_of_line(line) for line in run.lines]
     readings = None
     if "reader" in run.record:
         readings = [reading_of_line(line) for line in run.lines]
-    judged = _judge_all(answers, readings or answers, truths, question)
+    judged = judge_answers(answers, readings or answers, truths, question)
     record = {
         **run.record,
         "level": own_level,
         "answers": _count_answers(answers, judged),
-        **_results_of(judged, truths, question.relations, own_level),
+        **results_of_judged(judged, truths, relations=question.relations, level=own_level),
     }
     if readings is not None:
         own_error = reader_results(answers, readings, truths, question=question, level=own_level)
@@ -228,6 +233,29 @@ def measure_descriptions(folder: Path, *, level: float | None = None) -> dict[st
     with locked_run(folder):
         _write_files(folder, record, answers, judged, truths, readings)
     return record
+
+
+def question_of_rules(rules: Mapping[str, Any], path: Path) -> DescriptionQuestion:
+    """Read from a record how descriptions were asked for.
+
+    Args:
+        rules: The entry `rules` of the record.
+        path: The record, for messages.
+
+    Returns:
+        The question.
+
+    Raises:
+        UserError: An entry is missing.
+    """
+    try:
+        return DescriptionQuestion(
+            form=rules["form"], words=rules["words"], relations=rules["relations"]
+        )
+    except KeyError as error:
+        raise UserError(
+            f"{path} is damaged: its rules lack {error}; restore it, or ask the model again."
+        ) from None
 
 
 def _set_up(request: AskRequest, out: Path) -> _Setup:
@@ -240,7 +268,29 @@ def _set_up(request: AskRequest, out: Path) -> _Setup:
     )
     prepared = prepare_images(request, _name_of(request, question), out, RESULTS_FILE)
     world = world_of(prepared.dataset)
-    truths = read_evaluated(prepared, world, request.limit)
+    truths = read_evaluated(prepared.benchmark, world, request.limit)
+    chats = chats_about(truths, question, world, request)
+    reader = open_reader(request, prepared)
+    return _Setup(open_answerer(request, prepared, out), question, truths, chats, reader)
+
+
+def chats_about(
+    truths: Sequence[ImageTruth],
+    question: DescriptionQuestion,
+    world: World,
+    request: AskRequest,
+) -> list[Chat]:
+    """Ask for descriptions of images.
+
+    Args:
+        truths: (n,) the records of the images, one or more.
+        question: How a description is asked for.
+        world: The world, which has the images.
+        request: Says how answers are generated.
+
+    Returns:
+        (n,) the questions, in the same order.
+    """
     # All images of a world have its vocabulary.
     vocabulary = truths[0].vocabulary
     text, schema = question.text(vocabulary), question.schema(vocabulary)
@@ -250,8 +300,7 @@ def _set_up(request: AskRequest, out: Path) -> _Setup:
         key = [[image], text, schema, request.max_tokens, request.temperature]
         load = partial(load_images, world, [truth.scene_id])
         chats.append(Chat(name_of_question(key), load, text, schema=schema))
-    reader = open_reader(request, prepared)
-    return _Setup(open_answerer(request, prepared, out), question, truths, chats, reader)
+    return chats
 
 
 def _name_of(request: AskRequest, question: DescriptionQuestion) -> str:
@@ -297,13 +346,24 @@ def _count_answers(
     }
 
 
-def _results_of(
+def results_of_judged(
     judged: Sequence[JudgedAnswer | None],
     truths: Sequence[ImageTruth],
+    *,
     relations: bool,
     level: float,
 ) -> dict[str, Any]:
-    """The measures of the images with an answer. The others count for nothing."""
+    """Compute the measures of the images with an answer. The others count for nothing.
+
+    Args:
+        judged: (n,) the judged answers; None for requests that failed.
+        truths: (n,) the records of the images.
+        relations: Whether relations were asked for.
+        level: Level of the intervals.
+
+    Returns:
+        The entries `sentence` and `rows` of descriptions.json.
+    """
     measures, answered = [], []
     for judged_answer, truth in zip(judged, truths, strict=True):
         if judged_answer is not None:

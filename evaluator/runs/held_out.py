@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from generator.dataset.own_frames import describe_own_frames, other_triples, own_frames_of
+
 _MOST_NAMES = 6
 """More combinations than this are counted and not named, so that the phrase stays on one line."""
 
@@ -22,6 +24,9 @@ def describe_holdout(holdout: Mapping[str, Any] | None) -> str:
         'gray, blue on cube, cone: 4 combinations of color and shape'
         >>> describe_holdout({"kind": "color", "category": "shape", "bindings": pairs[:3]})
         'gray cube, gray cone, blue cube: 3 combinations of color and shape'
+        >>> triples = [["fox", "own-left", "lion"], ["cat", "own-left", "lion"]]
+        >>> describe_holdout({"triples": triples})
+        'own-left of: lion'
     """
     if holdout is None:
         return ""
@@ -31,10 +36,14 @@ def describe_holdout(holdout: Mapping[str, Any] | None) -> str:
     if bindings:
         names = _name_bindings(bindings)
         parts.append(f"{names}{len(bindings):,} combinations of {kind} and {category}")
-    triples = holdout.get("triples")
+    all_triples = holdout.get("triples", ())
+    triples = other_triples(all_triples)
     if triples:
         names = _list_names([" ".join(triple) for triple in triples])
         parts.append(f"{names}{len(triples):,} relations between two objects")
+    own_frames = own_frames_of(all_triples)
+    if own_frames:
+        parts.append(describe_own_frames(own_frames))
     # Bindings of an absent value or object are not combinations that were held out: training lacks
     # the word.
     absent = [*holdout.get("absent_values", ()), *holdout.get("absent_objects", ())]

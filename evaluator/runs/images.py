@@ -20,7 +20,7 @@ from generator.base.paths import check_own_files
 from generator.dataset.certificate import describe_certificate
 from generator.dataset.descriptions.truth import ImageTruth
 from generator.dataset.image_truths import read_truths
-from generator.dataset.reader import World
+from generator.dataset.reader import Benchmark, World
 from generator.dataset.records import TRAIN
 
 CAPTION_OPTIONS = ("protocols", "prompt", "orders", "samples", "splits")
@@ -111,11 +111,13 @@ def world_of(dataset: Dataset) -> World:
     return dataset.world
 
 
-def read_evaluated(prepared: PreparedRun, world: World, limit: int | None) -> list[ImageTruth]:
+def read_evaluated(
+    benchmark: Benchmark, world: World, limit: int | None = None
+) -> list[ImageTruth]:
     """Read the records of the images to ask about: of every split that results report but train.
 
     Args:
-        prepared: The checked request.
+        benchmark: The benchmark, whose splits count.
         world: The world.
         limit: Most images of each split, drawn by a hash of their names; None for all.
 
@@ -125,7 +127,6 @@ def read_evaluated(prepared: PreparedRun, world: World, limit: int | None) -> li
     Raises:
         UserError: There is no such image, or the world is damaged.
     """
-    benchmark = prepared.benchmark
     names = benchmark.splits["split"].unique().to_pylist()
     splits = [split for split in reported_splits(filter(None, names)) if split != TRAIN]
     truths = list(read_truths(world, benchmark, splits))

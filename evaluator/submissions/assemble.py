@@ -270,7 +270,7 @@ def _plain_entrants(
     for argument in arguments:
         name, folder = split_name(argument)
         run = check_plain_run(folder, moved, tables)
-        runs_of.setdefault(one_line(name or str(run.results["model"])), []).append(run)
+        runs_of.setdefault(one_line(name or str(run.run.record["model"])), []).append(run)
     entrants = []
     for name, runs in runs_of.items():
         marks = {run.place.form: SELF for run in runs}

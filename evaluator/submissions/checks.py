@@ -16,8 +16,10 @@ from evaluator.protocols import protocol_names
 from evaluator.protocols.items import MISSING
 from evaluator.protocols.records import Results, RunRecord
 from evaluator.protocols.results import ProtocolResults
+from evaluator.provenance.contamination import unknown_training
 from evaluator.runs.folder import Run, find_dataset, in_folder, open_run
 from evaluator.runs.measure import measure_protocols
+from evaluator.runs.request import DESCRIBE
 from evaluator.runs.rules import choose_rules
 from evaluator.runs.summary import summarize_run
 from evaluator.runs.tables import write_tables
@@ -26,11 +28,21 @@ from evaluator.scoring.words.files import ANSWERS
 from evaluator.statistics.intervals import LEVEL
 from evaluator.submissions.claims import check_claims
 from evaluator.submissions.declared import question_set_of
+from evaluator.submissions.described import (
+    LABELS_OF_ROWS,
+    is_description,
+    judge_run,
+    open_description,
+)
 from evaluator.submissions.forms import Form, Place, PlacedDataset, place_of
 from evaluator.submissions.identity import model_digest
 from evaluator.submissions.read import Submission
 from evaluator.submissions.records import CLAIMS_FILE, SubmittedRun
-from evaluator.submissions.training import check_training, training_of_run
+from evaluator.submissions.training import (
+    check_training,
+    training_of_run,
+    training_seed_of,
+)
 from generator.base.errors import UserError, one_line
 from generator.base.files import check_shape, read_json
 from generator.base.paths import file_in
@@ -100,19 +112,35 @@ class CheckedRun:
     """The run."""
     place: Place
     """The form, track and world that it answers."""
-    results: Results
-    """Its results, with the certificate of the board's dataset."""
+    results: Results | None
+    """Its results, with the certificate of the board's dataset; None for descriptions."""
+    described: Sequence[Mapping[str, Any]]
+    """The rows of its descriptions (evaluator.descriptions.results.result_rows); () for others."""
     wrong: Mapping[str, Mapping[str, bool]]
-    """By protocol and item, whether the answer is wrong by the protocol's first metric."""
+    """By protocol and item, whether the answer is wrong by the protocol's first metric; of
+    descriptions by scene, whether anything is missing or wrong."""
     reads_images: bool | None
-    """Whether scores of a text differ between images; None if no text was scored with two."""
+    """Whether scores of a text differ between images, or descriptions do; None if no text was
+    scored with two."""
 
     @property
     def question_set(self) -> str:
         """What the run answers, without turn and form: runs of one question set are pooled over
         turns and compared over forms."""
-        words = self.run.record.get("words")
-        return question_set_of(self.run.benchmark, "" if words is None else str(words["form"]))
+        record = self.run.record
+        form = record["words"]["form"] if record.get("words") else record.get("form", "")
+        return question_set_of(self.run.benchmark, str(form))
+
+    @property
+    def training(self) -> Mapping[str, Any]:
+        """What is known of the model's training; the sentence names who says so."""
+        training = self.run.record.get("training") or unknown_training()
+        return {**training, "said": f"{training['said']}{_CLAIMED}"}
+
+    @property
+    def training_seed(self) -> int | str | None:
+        """The seed of the model's training; None if it is not recorded."""
+        return training_seed_of(self.run.record)
 
     @property
     def world_name(self) -> str:
@@ -150,8 +178,8 @@ def check_submission(
         run = _check_run(submission, entry, datasets, tables)
         for protocol in run.run.record["protocols"]:
             # Several trainings are pooled, and none can be chosen, if each names its seed.
-            seed = run.results["factors"]["training_seed"]
-            key = (run.place, run.run.benchmark.name, run.question_set, protocol, seed)
+            benchmark = run.run.benchmark.name
+            key = (run.place, benchmark, run.question_set, protocol, run.training_seed)
             if key in answered:
                 raise UserError(
                     f"{submission.name} answers {protocol} of {run.column} twice; one of the "
@@ -176,13 +204,15 @@ def check_plain_run(folder: Path, moved: Sequence[Path], tables: Path) -> Checke
     Raises:
         UserError: As `open_run`, and for damaged scores.
     """
-    run = open_run(folder, moved)
+    run = open_description(folder) or open_run(folder, moved)
     if run.world is None:
         raise UserError(
             f"{folder} was not scored on a dataset of `gen render`, and has no place beside "
             f"submissions; make a board of plain runs alone."
         )
     place = place_of(find_dataset(folder, run.record, moved))
+    if is_description(run.record):
+        return _judged(str(folder), run, None, place)
     return _computed(run, None, place, tables)
 
 
@@ -211,14 +241,19 @@ def _check_run(
     if entry["training"] != training:
         raise UserError(f"{name} says another training in its run than in its manifest.")
     check_training(name, training, run.benchmark, placed.dataset)
+    claims_path = folder / CLAIMS_FILE
+    claims = submission.claims(entry["folder"])
+    # Claims are at the level of the sender; values do not depend on it.
+    if is_description(record):
+        checked = _judged(name, run, entry, placed.place)
+        check_claims(name, claims, checked.described, claims_path, LABELS_OF_ROWS)
+        return checked
     if record.get("words") is None:
         _check_pairs(name, run)
     else:
         _check_answers(name, run)
     checked = _computed(run, entry, placed.place, tables)
-    claims_path = folder / CLAIMS_FILE
-    claims = submission.claims(entry["folder"])
-    # Claims are at the level of the sender; values do not depend on it.
+    assert checked.results is not None
     check_claims(name, claims, checked.results["rows"], claims_path)
     return checked
 
@@ -290,7 +325,8 @@ def _check_record(name: str, entry: SubmittedRun, record: Mapping[str, Any]) -> 
                 f"{name} samples {number} false texts of the pool {one_line(str(pool))}, expected "
                 f"{SAMPLE}."
             )
-    unknown = [protocol for protocol in record["protocols"] if protocol not in protocol_names()]
+    known = [DESCRIBE] if is_description(record) else protocol_names()
+    unknown = [protocol for protocol in record["protocols"] if protocol not in known]
     if unknown:
         raise UserError(f"{name} has the unknown protocol '{one_line(unknown[0])}'.")
 
@@ -369,8 +405,29 @@ def _computed(run: Run, entry: SubmittedRun | None, place: Place, tables: Path) 
         run=run,
         place=place,
         results=in_folder({**results, "certificate": certificate, "training": training}, folder),
+        described=(),
         wrong={protocol: _wrong_items(of_protocol) for protocol, of_protocol in measured.items()},
         reads_images=_reads_images(run),
+    )
+
+
+def _judged(name: str, run: Run, entry: SubmittedRun | None, place: Place) -> CheckedRun:
+    """Judge the descriptions of a run. Raises UserError for damaged answers, and if too many images
+    of a submission have none."""
+    judged = judge_run(name, run)
+    if entry is not None and judged.n_failed > _MOST_UNSCORED * judged.n_images:
+        raise UserError(
+            f"{name} has no answer about {judged.n_failed:,} of {judged.n_images:,} images; images "
+            f"without an answer do not count, and may be at most {_MOST_UNSCORED:.0%}."
+        )
+    return CheckedRun(
+        entry=entry,
+        run=run,
+        place=place,
+        results=None,
+        described=judged.rows,
+        wrong={DESCRIBE: judged.wrong},
+        reads_images=judged.differ,
     )
 
 

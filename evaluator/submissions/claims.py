@@ -13,24 +13,31 @@ _TOLERANCE = 1e-4
 another order, which moves the sixth digit."""
 
 
-def claims_of(results: Mapping[str, Any]) -> Claims:
+def claims_of(rows: Sequence[Mapping[str, Any]], labels: Sequence[str] = POOLED_BY) -> Claims:
     """Take the numbers of results that a submission claims.
 
     Args:
-        results: The results of a run.
+        rows: The rows of the results of a run.
+        labels: The columns that tell rows apart.
 
     Returns:
         The value and the number of items of every row. Intervals are left out: a new version may
         compute them better.
     """
-    rows = []
-    for row in results["rows"]:
-        labels = [row.get(name) for name in POOLED_BY]
-        rows.append(ClaimedRow(labels=labels, value=row["value"], items=row["items"]))
-    return Claims(rows=rows)
+    claimed = []
+    for row in rows:
+        own_labels = [row.get(name) for name in labels]
+        claimed.append(ClaimedRow(labels=own_labels, value=row["value"], items=_items_of(row)))
+    return Claims(rows=claimed)
 
 
-def check_claims(name: str, claims: Claims, rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+def check_claims(
+    name: str,
+    claims: Claims,
+    rows: Sequence[Mapping[str, Any]],
+    path: Path,
+    labels: Sequence[str] = POOLED_BY,
+) -> None:
     """Check that claimed numbers follow from the scores.
 
     Args:
@@ -38,16 +45,17 @@ def check_claims(name: str, claims: Claims, rows: Sequence[Mapping[str, Any]], p
         claims: What its sender claims.
         rows: The rows that were computed from its scores.
         path: The file of the claims, for messages.
+        labels: The columns that tell rows apart.
 
     Raises:
         UserError: A claimed row has another value than its scores give, or no row.
     """
     computed_rows = {}
     for computed in rows:
-        computed_rows[tuple(computed.get(label) for label in POOLED_BY)] = computed
+        computed_rows[tuple(computed.get(label) for label in labels)] = computed
     for claim in claims["rows"]:
         row = computed_rows.get(tuple(claim["labels"]))
-        words = _words_of(claim)
+        words = _words_of(claim, labels)
         if row is None:
             raise UserError(f"{name} claims {words}, which its scores do not give ({path.name}).")
         if not _is_same(claim["value"], row["value"]):
@@ -55,17 +63,23 @@ def check_claims(name: str, claims: Claims, rows: Sequence[Mapping[str, Any]], p
                 f"{name} claims {words} of {_number(claim['value'])}, and its scores give "
                 f"{_number(row['value'])}."
             )
-        if claim["items"] != row["items"]:
+        if claim["items"] != _items_of(row):
             raise UserError(
                 f"{name} claims {words} over {claim['items']:,} items, and its scores have "
-                f"{row['items']:,}."
+                f"{_items_of(row):,}."
             )
 
 
-def _words_of(claim: ClaimedRow) -> str:
+def _items_of(row: Mapping[str, Any]) -> int:
+    """The number of items of a row; of descriptions that of images."""
+    return int(row["images"] if "images" in row else row["items"])
+
+
+def _words_of(claim: ClaimedRow, labels: Sequence[str]) -> str:
     """The row of a claim in words."""
-    label_of = dict(zip(POOLED_BY, claim["labels"], strict=False))
-    names = [label_of.get(name) for name in ("protocol", "metric", "kind", "skill", "split")]
+    label_of = dict(zip(labels, claim["labels"], strict=False))
+    named = ("protocol", "metric", "measure", "kind", "skill", "split")
+    names = [label_of.get(name) for name in named]
     return " ".join(str(name) for name in names if name)
 
 

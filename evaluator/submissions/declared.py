@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pyarrow.compute as pc
 
 from evaluator.protocols import protocol_names
+from evaluator.runs.request import DESCRIBE
 from evaluator.submissions.forms import Form, PlacedDataset
 from generator.dataset.reader import Benchmark, Dataset
 from generator.suite.definition import SuiteRun
@@ -63,15 +64,19 @@ def declared_questions(
 
 
 def _questions_of_run(run: SuiteRun, dataset: Dataset) -> list[tuple[str, str]]:
-    """The question set and the protocols of a declared run. Questions in words are left out: only
-    few models can be asked them."""
-    if run.command == "ask":
+    """The question set and the protocols of a declared run. Questions about items in words are left
+    out: in their tracks most models answer with scores. Descriptions have tracks of their own."""
+    is_description = run.form == DESCRIBE
+    if run.command == "ask" and not is_description:
         return []
     questions = []
     for name in dataset.benchmark_names():
         benchmark = dataset.benchmark(name)
-        question_set = question_set_of(benchmark, "")
-        if question_set != (run.benchmark or ""):
+        if question_set_of(benchmark, "") != (run.benchmark or ""):
+            continue
+        question_set = question_set_of(benchmark, DESCRIBE if is_description else "")
+        if is_description:
+            questions.append((question_set, DESCRIBE))
             continue
         protocols = run.protocols or _measured_protocols(benchmark)
         questions += [(question_set, protocol) for protocol in protocols]

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.submissions.checks import CheckedRun
+from evaluator.submissions.described import describable_scenes, is_description
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark
 from generator.dataset.records import RAW
@@ -55,8 +56,10 @@ def askable_items(run: CheckedRun) -> list[str]:
         run: The run.
 
     Returns:
-        Their item_ids, sorted.
+        Their item_ids, sorted; of descriptions the scene_ids.
     """
+    if is_description(run.run.record):
+        return describable_scenes(run.run)
     items = run.run.benchmark.items
     protocols = pa.array(run.run.record["protocols"], pa.string())
     is_asked = pc.is_in(items["protocol"], value_set=protocols)

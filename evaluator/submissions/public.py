@@ -49,6 +49,8 @@ RECORD_ENTRIES = (
     "under_limit",
     "training",
     "words",
+    "form",
+    "rules",
     "question",
     "batch",
     "precision",

@@ -12,13 +12,20 @@ from dataclasses import dataclass, replace
 from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import CONTAMINATED
+from evaluator.runs.request import DESCRIBE
 from evaluator.submissions.checks import CheckedRun
 from evaluator.submissions.declared import QuestionKey
 from evaluator.submissions.form_spread import FormSpread, FormValue, spread_over_forms
 from evaluator.submissions.forms import Form
 from evaluator.submissions.marks import MarkedForm
 from evaluator.submissions.read import Submission
-from evaluator.suite.scores import Score, mean_over_worlds, score_world
+from evaluator.suite.scores import (
+    Score,
+    mean_over_worlds,
+    mean_within,
+    score_descriptions,
+    score_world,
+)
 from generator.base.errors import UserError
 
 
@@ -252,7 +259,7 @@ def _row_of(
             of_worlds[world] = _score_model(entrant.name, of_world, counted)
     scores = [of_world.score for of_world in of_worlds.values()]
     is_complete = len(scores) == len(worlds) and None not in scores
-    statuses = dict.fromkeys(str(run.results["training"]["status"]) for run in runs)
+    statuses = dict.fromkeys(str(run.training["status"]) for run in runs)
     why = entrant.unranked
     if not why and missing:
         world, question_set, protocol = missing[0]
@@ -278,7 +285,12 @@ def _score_model(name: str, runs: Sequence[CheckedRun], counted: set[QuestionKey
     """Score a model in a world, on the questions that count."""
     # A world may be asked in several runs, each with protocols of its own.
     results_of: dict[tuple[str, tuple[str, ...]], list[Results]] = {}
+    described = []
     for run in runs:
+        if run.results is None:
+            if (run.world_name, run.question_set, DESCRIBE) in counted:
+                described.append(score_descriptions(run.described).all_questions)
+            continue
         key = (run.question_set, tuple(run.run.record["protocols"]))
         results_of.setdefault(key, []).append({**run.results, "model": name})
     entries = []
@@ -299,10 +311,12 @@ def _score_model(name: str, runs: Sequence[CheckedRun], counted: set[QuestionKey
         ]
         counted_entries.append({**entry, "rows": rows})
     is_held_out = any(entry["held_out"] for entry in entries)
-    score = score_world(counted_entries, is_trained=is_held_out)
+    scored = score_world(counted_entries, is_trained=is_held_out)
+    score = scored.unseen if is_held_out else scored.all_questions
+    # Several trainings that describe one world count equally.
     return WorldOfModel(
         entries=tuple(entries),
-        score=score.unseen if is_held_out else score.all_questions,
+        score=mean_within([score, *described]) if described else score,
         is_unseen=is_held_out,
     )
 

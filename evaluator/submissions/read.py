@@ -22,7 +22,8 @@ from generator.base.paths import check_own_files, file_in, folder_in
 _MOST_FILES = 20_000
 """Most files of a submission: 2000 runs have ten each."""
 _FILES_OF_RUN = re.compile(
-    r"(?:run\.json|claims\.json|scores\.parquet|answers\.parquet|pools/[A-Za-z0-9_.-]+\.npy)"
+    r"(?:run\.json|claims\.json|scores\.parquet|answers\.(?:parquet|jsonl)|"
+    r"pools/[A-Za-z0-9_.-]+\.npy)"
 )
 """Files that a run of a submission may have."""
 

@@ -14,6 +14,8 @@ from scipy import stats
 from evaluator.runs.folder import folder_name
 from evaluator.submissions.asking_again import AskedAgain, ask_again
 from evaluator.submissions.checks import CheckedRun
+from evaluator.submissions.described import is_description
+from evaluator.submissions.describing_again import describe_again
 from evaluator.submissions.digests import digest_of
 from evaluator.submissions.draw import askable_items, draw_items
 from evaluator.submissions.identity import model_digest
@@ -75,15 +77,26 @@ def run_again(
     for run, items in zip(runs, drawn_items, strict=True):
         entry = _entry_of(run)
         with tempfile.TemporaryDirectory(prefix="rerun-") as folder:
-            outcome = ask_again(
-                run.run,
-                items,
-                _spec_of_run(spec, run, entry),
-                tolerance=tolerance,
-                device=device,
-                folder=Path(folder),
-                progress=progress,
-            )
+            own_spec = _spec_of_run(spec, run, entry)
+            if is_description(run.run.record):
+                outcome = describe_again(
+                    run.run,
+                    items,
+                    own_spec,
+                    device=device,
+                    folder=Path(folder),
+                    progress=progress,
+                )
+            else:
+                outcome = ask_again(
+                    run.run,
+                    items,
+                    own_spec,
+                    tolerance=tolerance,
+                    device=device,
+                    folder=Path(folder),
+                    progress=progress,
+                )
         receipted.append(_receipted_run(run, entry, outcome))
         n_different += len(items) - sum(outcome.equal.values())
         are_same_models &= receipted[-1]["model"] == entry["model"]
@@ -223,8 +236,7 @@ def _entry_of(run: CheckedRun) -> SubmittedRun:
 
 def _spec_of_run(spec: str, run: CheckedRun, entry: SubmittedRun) -> str:
     """The SPEC of the model of a run."""
-    trained_on = (run.run.record.get("info") or {}).get("trained_on") or {}
-    seed = (trained_on.get("recipe") or {}).get("seed", "")
+    seed = "" if run.training_seed is None else run.training_seed
     for pattern, name in (
         (TURN, entry["benchmark_name"]),
         (TRACK, entry["track"]),

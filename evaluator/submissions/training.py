@@ -40,6 +40,19 @@ def training_of_run(record: Mapping[str, Any], dataset: Dataset) -> SubmittedTra
     )
 
 
+def training_seed_of(record: Mapping[str, Any]) -> Any:
+    """Read the seed of the training of a run's model.
+
+    Args:
+        record: The contents of run.json.
+
+    Returns:
+        The seed; None if it is not recorded.
+    """
+    trained_on = (record.get("info") or {}).get("trained_on") or {}
+    return (trained_on.get("recipe") or {}).get("seed")
+
+
 def find_benchmark(dataset: Dataset, digest: str | None) -> Benchmark | None:
     """Find a benchmark of a dataset by its digest.
 

@@ -9,9 +9,25 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from evaluator.runs.folder import Run, find_dataset, folder_name, open_run, read_results
+from evaluator.runs.described import is_described
+from evaluator.runs.folder import (
+    DESCRIPTIONS_FILE,
+    Run,
+    find_dataset,
+    folder_name,
+    open_run,
+    read_results,
+)
+from evaluator.runs.request import DESCRIBE
 from evaluator.submissions.checks import check_submission
 from evaluator.submissions.claims import claims_of
+from evaluator.submissions.described import (
+    ANSWERS_FILE,
+    LABELS_OF_ROWS,
+    is_description,
+    open_description,
+    write_answers,
+)
 from evaluator.submissions.forms import PlacedDataset, place_of
 from evaluator.submissions.identity import WEIGHTS, model_digest
 from evaluator.submissions.public import check_public, public_record, public_spec
@@ -27,7 +43,7 @@ from evaluator.submissions.records import (
     SubmissionRecord,
     SubmittedRun,
 )
-from evaluator.submissions.training import training_of_run
+from evaluator.submissions.training import training_of_run, training_seed_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import draft_folder_of, json_text, read_json, sha256, write_text
 from generator.base.paths import check_own_files, file_in
@@ -35,8 +51,8 @@ from generator.base.paths import check_own_files, file_in
 _SCORES_FILES = ("scores.parquet", "answers.parquet")
 """Files of a run with what the model answered; a run has one of them."""
 _RECORD = "run.json"
-"""The record of a run that a submission can have. Runs of descriptions and of attributes have
-others, and no scores that a board could compute."""
+"""The record of a run of a submission, and of runs of items. Runs of attributes have another one,
+and no scores that a board could compute."""
 _DEEPEST = 4
 """Folders between a given folder and its runs: TRACK/WORLD/TURN, and one more."""
 _LONGEST_NAME = 100
@@ -80,7 +96,8 @@ def open_sources(folders: Sequence[Path], model: str | None = None) -> list[Subm
 
 def _name_in(folder: Path) -> str:
     """The name of the model in the record of a run."""
-    return str(read_json(file_in(folder, _RECORD))["model"])
+    record = DESCRIPTIONS_FILE if is_described(str(folder)) else _RECORD
+    return str(read_json(file_in(folder, record))["model"])
 
 
 def write_submission(
@@ -143,8 +160,8 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
         folders: Folders of runs, or folders that hold such folders, as `score suite` writes them.
 
     Returns:
-        The folders of the runs, sorted within each given folder. Runs of descriptions and of
-        attributes are left out.
+        The folders of the runs, sorted within each given folder. Runs of attributes are left
+        out.
 
     Raises:
         UserError: There is no run in a folder.
@@ -174,13 +191,13 @@ def today() -> str:
 
 
 def _is_run(folder: Path) -> bool:
-    return (folder / _RECORD).is_file()
+    return (folder / _RECORD).is_file() or is_described(str(folder))
 
 
 def _open_source(folder: Path) -> SubmittedSource:
     """Open a run of the user's own. Raises UserError if it cannot be compared with others."""
     check_own_files(folder)
-    run = open_run(folder)
+    run = open_description(folder) or open_run(folder)
     record = run.record
     if record["dataset"] is None:
         raise UserError(
@@ -223,11 +240,13 @@ def _folders_of(sources: Sequence[SubmittedSource]) -> list[str]:
         record = source.run.record
         place = source.placed.place
         parts = [RUNS_FOLDER, place.form.name, *place.title.split("/"), record["benchmark_name"]]
+        if is_description(record):
+            parts.append(DESCRIBE)
         words = record.get("words")
         if words is not None:
             parts.append(words["form"])
         folder = "/".join(folder_name(part) for part in parts if part)
-        seed = _training_seed(record)
+        seed = training_seed_of(record)
         if seed is not None:
             folder += f"/seed{folder_name(str(seed))}"
         same_questions = runs_of_questions.setdefault(folder, [])
@@ -245,12 +264,6 @@ def _folders_of(sources: Sequence[SubmittedSource]) -> list[str]:
     return list(folders)
 
 
-def _training_seed(record: Mapping[str, Any]) -> Any:
-    """The seed of the training of a run; None if it is not recorded."""
-    trained_on = (record.get("info") or {}).get("trained_on") or {}
-    return (trained_on.get("recipe") or {}).get("seed")
-
-
 def _write_run(source: SubmittedSource, folder: Path, name: str) -> None:
     """Write the files of a run: its record, its scores or answers, and its numbers."""
     run = source.run
@@ -259,7 +272,12 @@ def _write_run(source: SubmittedSource, folder: Path, name: str) -> None:
     record = public_record(run.record, dataset)
     # The name of a run may be the path of a model, and the board has a name for it.
     record["model"] = name
-    files = {"run.json": record, CLAIMS_FILE: claims_of(read_results(run))}
+    if is_description(run.record):
+        rows = write_answers(run.folder, folder / ANSWERS_FILE)
+        claims = claims_of(rows, LABELS_OF_ROWS)
+    else:
+        claims = claims_of(read_results(run)["rows"])
+    files = {_RECORD: record, CLAIMS_FILE: claims}
     for file, content in files.items():
         text = json_text(content)
         check_public(text, f"{file} of {run.folder}")

@@ -71,6 +71,8 @@ class SuiteResult:
     """The results, in the order of models, tracks and worlds."""
     left_out: Mapping[tuple[str, str], str]
     """By model and track, why there is no result."""
+    restrictions: Mapping[str, str]
+    """By model, what its file leaves out of the questions that other models are asked."""
 
     @property
     def models(self) -> list[str]:
@@ -156,6 +158,7 @@ def read_suite_results(
         limit=limit,
         worlds=tuple(worlds),
         left_out=left_out,
+        restrictions=work.restrictions,
     )
 
 
@@ -232,6 +235,7 @@ def results_record(result: SuiteResult) -> dict[str, Any]:
         "limit": result.limit,
         "models": models,
         "marked": {name: result.label_of(name) for name in models if result.label_of(name) != name},
+        "restrictions": dict(result.restrictions),
         "left_out": left_out,
     }
 

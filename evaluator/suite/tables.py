@@ -125,4 +125,7 @@ def _notes(result: SuiteResult) -> list[str]:
     notes = [SKILL_NOTE]
     if as_they_are:
         notes.append(AS_THEY_ARE_NOTE.format(tracks=", ".join(as_they_are)))
+    for model, restriction in result.restrictions.items():
+        if model in result.models:
+            notes.append(f"{model}: asked {restriction}; not comparable with the others.")
     return notes

@@ -69,6 +69,8 @@ class Work:
     """The runs, in the order of models, tracks and worlds."""
     left_out: Mapping[tuple[str, str], str]
     """By model and track, why the model is not asked any question of the track."""
+    restrictions: Mapping[str, str]
+    """By model, what its file leaves out of the questions that other models are asked."""
 
     @property
     def stages(self) -> list[Stage]:
@@ -101,9 +103,13 @@ def plan_work(
     """
     runs: list[Asked] = []
     left_out: dict[tuple[str, str], str] = {}
+    restrictions: dict[str, str] = {}
     options: dict[str, Any] = {"limit": limit, "device": device}
     for name, model in models.items():
         _check_tracks(name, model, suite)
+        restriction = _describe_restriction(model)
+        if restriction:
+            restrictions[name] = restriction
         for track_name, track in suite.tracks.items():
             reason = _reason_to_leave_out(model, track_name, is_trained=track.trained)
             runs_of_track: list[Asked] = []
@@ -120,7 +126,7 @@ def plan_work(
             if reason:
                 left_out[name, track_name] = reason
             runs += runs_of_track
-    return Work(runs=tuple(runs), left_out=left_out)
+    return Work(runs=tuple(runs), left_out=left_out, restrictions=restrictions)
 
 
 def _check_tracks(name: str, model: SuiteModel, suite: Suite) -> None:
@@ -130,6 +136,18 @@ def _check_tracks(name: str, model: SuiteModel, suite: Suite) -> None:
                 f"The model '{name}' names the track '{track}'; "
                 f"{did_you_mean(track, list(suite.tracks))}"
             )
+
+
+def _describe_restriction(model: SuiteModel) -> str:
+    """What the options `run` of a model leave out, in words; "" if nothing. Its skill is a mean
+    over fewer questions than those of other models, so tables say so."""
+    parts = []
+    own_protocols = _own_protocols(model)
+    if own_protocols:
+        parts.append(f"only {' and '.join(own_protocols)}")
+    if "limit" in model.run:
+        parts.append(f"at most {model.run['limit']} items of a protocol")
+    return ", ".join(parts)
 
 
 def _reason_to_leave_out(model: SuiteModel, track: str, *, is_trained: bool) -> str:
@@ -218,11 +236,19 @@ def _runs_as_it_is(
 
 
 def _protocols(run: SuiteRun, model: SuiteModel) -> tuple[str, ...]:
-    """The protocols of a run that a model can be asked; () for all of the benchmark."""
+    """The protocols of a run that a model is asked; () for all of the benchmark."""
+    if run.command == "run" and "protocol" in model.run:
+        return _own_protocols(model)
     if model.spec != _FITTED:
         return run.protocols
     # It would learn from the texts of a pool which of them are asked about (docs/audit.md).
     return tuple(protocol for protocol in run.protocols if protocol != "retrieval")
+
+
+def _own_protocols(model: SuiteModel) -> tuple[str, ...]:
+    """The protocols that the file of models names for a model, once or as a list; () for none."""
+    value = model.run.get("protocol", [])
+    return tuple(map(str, value)) if isinstance(value, list) else (str(value),)
 
 
 def _rendered_benchmark(dataset: Path, world: SuiteWorld) -> str:

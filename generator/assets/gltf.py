@@ -116,23 +116,21 @@ def _reduce_description(
     description: Description, nodes: list[Description], buffers: list[Description]
 ) -> Description:
     """The JSON of the copy, with the reduced nodes and the buffers of the copy."""
+    skins = description.get("skins", [])
+    accessors = description.get("accessors", [])
+    views = description.get("bufferViews", [])
+    extensions = description.get("extensionsUsed", [])
     reduced: Description = {
         "asset": {"version": description["asset"]["version"]},
         "scene": 0,
         "scenes": [{"nodes": _roots(description)}],
         "nodes": nodes,
         "meshes": [_reduce_mesh(mesh) for mesh in description.get("meshes", [])],
-        "skins": [_keep_keys(skin, *_SKIN_KEYS) for skin in description.get("skins", [])],
-        "accessors": [
-            _keep_keys(accessor, *_ACCESSOR_KEYS) for accessor in description.get("accessors", [])
-        ],
-        "bufferViews": [
-            _keep_keys(view, *_VIEW_KEYS) for view in description.get("bufferViews", [])
-        ],
+        "skins": [_keep_keys(skin, *_SKIN_KEYS) for skin in skins],
+        "accessors": [_keep_keys(accessor, *_ACCESSOR_KEYS) for accessor in accessors],
+        "bufferViews": [_keep_keys(view, *_VIEW_KEYS) for view in views],
         "buffers": buffers,
-        "extensionsUsed": [
-            name for name in description.get("extensionsUsed", []) if name in _SHAPE_EXTENSIONS
-        ],
+        "extensionsUsed": [name for name in extensions if name in _SHAPE_EXTENSIONS],
     }
     # The importer takes an empty list for a damaged file.
     return {key: value for key, value in reduced.items() if value != []}

@@ -40,8 +40,9 @@ _LEADING_ELSEWHERE = (".blend", ".fbx")
 """Formats whose files can refer to other files, which Blender also reads."""
 _WITH_FILES_BESIDE = (".gltf", ".glb", ".blend")
 """Formats whose buffers and libraries may lie in the folder of the file."""
+# Files come from strangers, and a small file may ask for much: docs/security.md.
 _MOST_BYTES = 1 << 30
-_BOUNDS = Bounds(8 << 30, 600.0)
+_BOUNDS = Bounds(memory=8 << 30, seconds=600.0)
 # The brightest channel of a stored panorama; half precision can hold it.
 _MOST_LIGHT = 32000.0
 # Vertices that agree to this many decimals, in units of a unit mesh, are merged.

@@ -42,9 +42,11 @@ corners."""
 ARC_STEP = math.radians(5)
 """The turn between two points of an arc."""
 BEVEL_STEPS = 6
-# CLEVR's edges, measured on its images.
+"""Rings of a rounded rim, without the first."""
 CLEVR_CUBE_BEVEL = 0.175
+"""Radius of the edges of CLEVR's cube, measured on its images."""
 CLEVR_CYLINDER_BEVEL = 0.055
+"""Radius of the edges of CLEVR's cylinder, measured on its images."""
 HALF_WIDTH = {"clevr-cube": 1.0}
 """Half the width along x of meshes that are scaled to this width instead of the circle around their
 footprint."""
@@ -189,7 +191,8 @@ def _normalise(positions: list[Vector], half_width: float | None) -> list[Vector
     """Centre on the vertical axis, set down on z = 0, and scale: to `half_width` along x, or to
     radius 1 or height 2, whichever is met first."""
     xs, ys, zs = zip(*positions, strict=True)
-    centre_x, centre_y = (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2
+    centre_x = (min(xs) + max(xs)) / 2
+    centre_y = (min(ys) + max(ys)) / 2
     floor = min(zs)
     moved = [(x - centre_x, y - centre_y, z - floor) for x, y, z in positions]
     if half_width is None:
@@ -210,6 +213,7 @@ def _prism(outline: Outline, thickness: float, bevel: float = BEVEL) -> list[Rin
     rings = []
     for side in (-1, 1):
         for step in range(BEVEL_STEPS + 1):
+            # From -1 to 0 on the first rim, and from 0 to 1 on the second.
             quarter = step / BEVEL_STEPS - (side < 0)
             tilt = cmath.rect(1, math.pi / 2 * quarter)
             x = side * (thickness / 2 - bevel) + bevel * tilt.imag
@@ -288,6 +292,7 @@ def _mirrored(corners: Sequence[Corner]) -> list[Corner]:
 
 
 def _circle() -> Outline:
+    """A circle of radius 1; its last point, which equals the first, is left out."""
     return _arc(0, 1, start=1, turn=2 * math.pi)[:-1]
 
 
@@ -296,10 +301,12 @@ def _square(radius: float = CORNER) -> Outline:
 
 
 def _star() -> Outline:
+    """Five points, from the top."""
     corners = []
     for i in range(10):
         spoke = 1.0 if i % 2 == 0 else 0.45
-        corners.append((spoke * cmath.rect(1, math.pi / 2 + math.pi / 5 * i), CORNER))
+        direction = cmath.rect(1, math.pi / 2 + math.pi / 5 * i)
+        corners.append((spoke * direction, CORNER))
     return _rounded(corners)
 
 

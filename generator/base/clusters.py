@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-SEPARATOR, OF = ";", ":"
-"""Separators of a scene's bindings, and of the value and object of a binding:
-`red:cube;blue:ball`."""
+SEPARATOR = ";"
+"""Separates the bindings of a scene: `red:cube;blue:ball`."""
+OF = ":"
+"""Separates the value and the object of a binding."""
 FACTORS = ("values", "objects")
 """What bindings join, in the order of their names."""
 
@@ -92,6 +93,7 @@ class Clusters:
             (2, 2)
         """
         n = len(clusters)
+        # Weights are kept once for scenes with the same bindings, which most items share.
         names = np.full(n, "") if bindings is None else _strings(bindings)
         distinct_names, weight_rows = np.unique(names, return_inverse=True)
         weights, known_bindings = _binding_weights(distinct_names.tolist())
@@ -198,4 +200,6 @@ def _strings(values: Sequence[str] | np.ndarray) -> np.ndarray:
 
 
 def _codes(names: Sequence[str] | np.ndarray) -> np.ndarray:
-    return np.unique(_strings(names), return_inverse=True)[1].reshape(-1)
+    """The place of each name among the distinct names, in alphabetical order."""
+    _, codes = np.unique(_strings(names), return_inverse=True)
+    return codes.reshape(-1)

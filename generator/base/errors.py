@@ -34,8 +34,10 @@ def did_you_mean(name: str, known: list[str]) -> str:
         >>> did_you_mean("cleevr", ["clevr", "pug"])
         "did you mean 'clevr'?"
     """
-    near = get_close_matches(name, known, n=1)
-    return f"did you mean '{near[0]}'?" if near else f"expected one of: {', '.join(known)}."
+    nearest = get_close_matches(name, known, n=1)
+    if nearest:
+        return f"did you mean '{nearest[0]}'?"
+    return f"expected one of: {', '.join(known)}."
 
 
 def reason_of(error: OSError) -> str:
@@ -54,8 +56,9 @@ def reason_of(error: OSError) -> str:
     return str(error.strerror or error).lower()
 
 
-# C0 but for tab and newline, DEL and C1; bidirectional marks, embeddings, overrides and isolates;
-# line and paragraph separators; lone surrogates, which no stream can encode
+# C0 without tab and newline, DEL and C1, which steer a terminal; bidirectional marks, embeddings,
+# overrides and isolates, which show text in another order; line and paragraph separators; lone
+# surrogates, which no stream can encode.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff]"
 )

@@ -55,6 +55,7 @@ class Progress:
                 yield row
                 if n_rows % every == 0:
                     advance(every)
+            # The rows after the last full batch.
             advance(n_rows % every)
 
 

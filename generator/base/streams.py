@@ -43,7 +43,8 @@ class Stream:
         """Draw a whole number.
 
         Args:
-            n: Number of possible results, at most 2**32: a double has too few bits for larger n.
+            n: Number of possible results, at most 2**32. A double has 53 random bits, so for larger
+                n some results would be noticeably likelier than others.
 
         Returns:
             A number in 0..n-1.
@@ -60,6 +61,7 @@ class Stream:
             A new list of them in random order.
         """
         shuffled = list(items)
+        # From the last place on: each takes any of the items that no place has taken yet.
         for i in range(len(shuffled) - 1, 0, -1):
             j = self.below(i + 1)
             shuffled[i], shuffled[j] = shuffled[j], shuffled[i]

@@ -139,8 +139,37 @@ def clevr(
     _print_scenes(scenes, out, as_json)
 
 
-def _questions(tool: str, title: str, help_: str) -> None:
-    """Add the command that exports questions for a tool."""
+_PROTOCOLS = click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    help="Protocol to ask. Repeat for several.  [default: all]",
+)
+_SPLITS = click.option(
+    "--split", "splits", multiple=True, help="Split to ask. Repeat for several.  [default: all]"
+)
+_FORM = click.option(
+    "--form",
+    type=click.Choice(["choice", "yes-no"]),
+    default="choice",
+    help="choice: which of 2 to 5 captions is true, by its letter; yes-no: each caption of an "
+    "item alone.",
+)
+_ORDERS = click.option(
+    "--orders",
+    type=click.IntRange(min=1),
+    help="Number of cyclic orders of its options in which to ask a choice.  [default: all]",
+)
+
+
+def _add_question_command(tool: str, title: str, help_: str) -> None:
+    """Add the command that exports questions for a tool.
+
+    Args:
+        tool: The command's name.
+        title: The tool's name.
+        help_: What the command writes.
+    """
 
     @export.command(
         tool,
@@ -154,31 +183,12 @@ def _questions(tool: str, title: str, help_: str) -> None:
     @DATASET
     @_OUT
     @BENCHMARK
-    @click.option(
-        "--protocol",
-        "protocols",
-        multiple=True,
-        help="Protocol to ask. Repeat for several.  [default: all]",
-    )
-    @click.option(
-        "--split", "splits", multiple=True, help="Split to ask. Repeat for several.  [default: all]"
-    )
-    @click.option(
-        "--form",
-        type=click.Choice(["choice", "yes-no"]),
-        default="choice",
-        help=(
-            "choice: which of 2 to 5 captions is true, by its letter; yes-no: each caption of an "
-            "item alone."
-        ),
-    )
-    @click.option(
-        "--orders",
-        type=click.IntRange(min=1),
-        help="Number of cyclic orders of its options in which to ask a choice.  [default: all]",
-    )
+    @_PROTOCOLS
+    @_SPLITS
+    @_FORM
+    @_ORDERS
     @JSON
-    def command_of(
+    def export_for_tool(
         dataset: Path,
         out: Path,
         benchmark: str | None,
@@ -207,10 +217,10 @@ def _questions(tool: str, title: str, help_: str) -> None:
         result({"out": str(out), **counts}, as_json, str(out))
 
 
-_questions("lmms-eval", "lmms-eval", "a task (YAML and its functions) and images.")
-_questions("vlmevalkit", "VLMEvalKit", "a TSV for its CircularEval.")
-_questions("inspect", "Inspect", "a task for `inspect eval` and images.")
-_questions(
+_add_question_command("lmms-eval", "lmms-eval", "a task (YAML and its functions) and images.")
+_add_question_command("vlmevalkit", "VLMEvalKit", "a TSV for its CircularEval.")
+_add_question_command("inspect", "Inspect", "a task for `inspect eval` and images.")
+_add_question_command(
     "clip-benchmark", "CLIP_benchmark", "pairs of a caption and a negative, in SugarCrepe's layout."
 )
 

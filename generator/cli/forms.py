@@ -42,7 +42,8 @@ def forms(folders: tuple[Path, ...], margin: float, as_json: bool) -> None:
     if len(folders) < 2:
         raise UserError(f"Expected two folders or more to compare, got {len(folders)}.")
     worlds_of_form = [_worlds(folder) for folder in folders]
-    common = [key for key in worlds_of_form[0] if all(key in of_form for of_form in worlds_of_form)]
+    of_first, *of_others = worlds_of_form
+    common = [key for key in of_first if all(key in of_other for of_other in of_others)]
     if not common:
         raise UserError(
             f"{folders[0]} and {folders[1]} have no world in common; give forms of one suite."
@@ -51,25 +52,29 @@ def forms(folders: tuple[Path, ...], margin: float, as_json: bool) -> None:
     lines: list[str] = []
     for key in common:
         datasets = [Dataset.open(of_form[key]) for of_form in worlds_of_form]
-        factors = [scene_factors(dataset.world, Bar()) for dataset in datasets]
-        counts = [split_counts(dataset) for dataset in datasets]
+        first_factors, *factors = (scene_factors(dataset.world, Bar()) for dataset in datasets)
+        first_counts, *counts = (split_counts(dataset) for dataset in datasets)
         data[key] = {}
-        for folder, other_factors, other_counts in zip(
-            folders[1:], factors[1:], counts[1:], strict=True
-        ):
-            comparisons = compare_factors(factors[0], other_factors, margin)
-            differences = _count_differences(counts[0], other_counts)
+        # Each other form with the first.
+        for folder, other_factors, other_counts in zip(folders[1:], factors, counts, strict=True):
+            comparisons = compare_factors(first_factors, other_factors, margin)
+            differences = _count_differences(first_counts, other_counts)
             data[key][str(folder)] = {
                 "counts": differences,
-                "factors": {
-                    name: {**asdict(comparison), "verdict": comparison.verdict}
-                    for name, comparison in comparisons.items()
-                },
+                "factors": _factor_data(comparisons),
             }
             lines += [f"{key or folders[0]}: {folder} against {folders[0]}", ""]
             lines += [*_count_lines(differences), "", *_factor_lines(comparisons), ""]
     say(f"Differences, intervals (90%) and the margin of ±{margin:g} are in standard deviations.")
     result(data, as_json, "\n".join(lines).rstrip("\n"))
+
+
+def _factor_data(comparisons: "Mapping[str, Equivalence]") -> dict[str, dict[str, Any]]:
+    """The comparison of each factor with its verdict, ready for JSON."""
+    data = {}
+    for name, comparison in comparisons.items():
+        data[name] = {**asdict(comparison), "verdict": comparison.verdict}
+    return data
 
 
 def _worlds(folder: Path) -> dict[str, Path]:

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from generator.base.commands import Bar, Command, DatasetFolder
+from generator.cli.farm import WORKERS
 from generator.cli.options import JSON, SEED, values_given
 from generator.cli.render import print_dataset
 
@@ -54,11 +55,7 @@ from generator.cli.render import print_dataset
     help="Device to render on: auto (a GPU if there is one), cpu, optix, cuda, hip, metal or "
     "oneapi.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Number of render processes.  [default: one per GPU, or per core]",
-)
+@WORKERS
 @click.option(
     "--out",
     type=DatasetFolder(written=True),

@@ -9,6 +9,15 @@ import click
 from generator.base.commands import DRY_RUN, Bar, Command, DatasetFolder, result, say, slurm_options
 from generator.base.errors import UserError
 from generator.base.store import display_name, drop_local_copy
+from generator.cli.farm import (
+    ADDRESS,
+    SHARDS,
+    SLURM_PARAMETERS,
+    WAIT,
+    WORKERS,
+    check_slurm_options,
+    check_slurm_shards,
+)
 from generator.cli.options import EXPOSED, FOLDER, JSON, options_given, values_given
 from generator.cli.plan import COMMON, content_options
 from generator.plan.options import WorldOptions
@@ -32,8 +41,6 @@ _PARAMETERS_WITH_FROM = frozenset(
     }
 )
 """Parameters that have an effect on `--from`, which renders recorded scenes."""
-_SLURM_PARAMETERS = frozenset({"jobs", "partition", "account", "time", "memory", "wait", "dry_run"})
-"""Parameters of jobs of Slurm."""
 _WRITING_PARAMETERS = frozenset({"shards", "wait"})
 """Options that neither a script nor its cost depends on."""
 
@@ -78,11 +85,7 @@ _WRITING_PARAMETERS = frozenset({"shards", "wait"})
         "(docs/dataset.md)."
     ),
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Number of render processes.  [default: one per GPU, or per core]",
-)
+@WORKERS
 @click.option(
     "--farm",
     type=click.Choice(["local", "ray", "slurm"]),
@@ -92,10 +95,7 @@ _WRITING_PARAMETERS = frozenset({"shards", "wait"})
         "cluster."
     ),
 )
-@click.option(
-    "--address",
-    help="Address of the Ray cluster, such as 10.0.0.1:6379 or auto.  [default: start one here]",
-)
+@ADDRESS
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -103,16 +103,9 @@ _WRITING_PARAMETERS = frozenset({"shards", "wait"})
 )
 @slurm_options
 @DRY_RUN
-@click.option(
-    "--wait/--no-wait",
-    default=True,
-    help="Slurm: whether to wait for the jobs, or to end once they are submitted.",
-)
+@WAIT
 @click.option("--shard", help="Render only part i of n, as i/n. `gen merge` merges the parts.")
-@click.option(
-    "--shards",
-    help="Pack the files of scenes into tars of at most this size, such as 256MB (WebDataset).",
-)
+@SHARDS
 @EXPOSED
 @click.option(
     "--out",
@@ -140,7 +133,7 @@ def render(
 
     values = values_given(context, options)
     farm = options["farm"]
-    _check_slurm_options(context, farm)
+    check_slurm_options(context, farm, SLURM_PARAMETERS | {"dry_run"})
     dataset: Dataset | None
     if source is not None:
         _check_options_of_from(context, source, farm)
@@ -161,16 +154,6 @@ def render(
         result({"dataset": name, "shard": shard}, as_json, name)
     else:
         print_dataset(dataset, as_json)
-
-
-def _check_slurm_options(context: click.Context, farm: str) -> None:
-    """Raise UserError if an option about jobs of Slurm has no effect."""
-    names = _SLURM_PARAMETERS & options_given(context).keys()
-    if farm != "slurm" and names:
-        raise UserError(
-            f"--{min(names).replace('_', '-')} is about jobs of Slurm; add --farm slurm, or leave "
-            f"it out."
-        )
 
 
 def _check_options_of_from(context: click.Context, source: Path, farm: str) -> None:
@@ -206,11 +189,7 @@ def _render_on_slurm(
     """
     from generator import api
 
-    shard_options = {"shard", "address"} & values.keys()
-    if shard_options:
-        raise UserError(
-            f"--farm slurm makes the shards itself, without --{min(shard_options)}; leave it out."
-        )
+    check_slurm_shards(values)
     values = {name: value for name, value in values.items() if name != "farm"}
     if values.pop("dry_run", False):
         script_options = {

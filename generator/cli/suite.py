@@ -6,13 +6,19 @@ from typing import Any
 import click
 
 from generator.base.commands import Bar, Command, result, say, slurm_options
-from generator.base.errors import UserError
-from generator.cli.options import JSON, NEW_FOLDER, SEED, options_given, values_given
+from generator.cli.farm import (
+    ADDRESS,
+    SHARDS,
+    SLURM_PARAMETERS,
+    WAIT,
+    WORKERS,
+    check_slurm_options,
+    check_slurm_shards,
+)
+from generator.cli.options import JSON, NEW_FOLDER, SEED, values_given
 from generator.suite.parts import FULL, PARTS
 
-_SLURM_PARAMETERS = frozenset({"jobs", "partition", "account", "time", "memory", "wait"})
-"""Parameters of jobs of Slurm."""
-_FARM_PARAMETERS = _SLURM_PARAMETERS | {"device", "workers", "farm", "address", "shard", "shards"}
+_FARM_PARAMETERS = SLURM_PARAMETERS | {"device", "workers", "farm", "address", "shard", "shards"}
 """Parameters that `api.render` and `api.render_on_slurm` take as they are."""
 
 
@@ -41,11 +47,7 @@ _FARM_PARAMETERS = _SLURM_PARAMETERS | {"device", "workers", "farm", "address", 
     help="Make a fresh form: other scenes, images and groups of held-out combinations, by the "
     "same design and as difficult (docs/suite.md).  [default: the standard form]",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Number of render processes.  [default: one per GPU, or per core]",
-)
+@WORKERS
 @click.option(
     "--device",
     default="auto",
@@ -57,10 +59,7 @@ _FARM_PARAMETERS = _SLURM_PARAMETERS | {"device", "workers", "farm", "address", 
     default="local",
     help="Where workers run: on this machine, on a Ray cluster, or as jobs on a Slurm cluster.",
 )
-@click.option(
-    "--address",
-    help="Address of the Ray cluster, such as 10.0.0.1:6379 or auto.  [default: start one here]",
-)
+@ADDRESS
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -71,18 +70,11 @@ _FARM_PARAMETERS = _SLURM_PARAMETERS | {"device", "workers", "farm", "address", 
 @click.option(
     "--dry-run", is_flag=True, help="Print the cost, and the scripts of Slurm; write nothing."
 )
-@click.option(
-    "--wait/--no-wait",
-    default=True,
-    help="Slurm: whether to wait for the jobs, or to end once they are submitted.",
-)
+@WAIT
 @click.option(
     "--shard", help="Render only part i of n of each world, as i/n. `gen merge` merges the parts."
 )
-@click.option(
-    "--shards",
-    help="Pack the files of scenes into tars of at most this size, such as 256MB (WebDataset).",
-)
+@SHARDS
 @click.option(
     "--verify/--no-verify",
     default=True,
@@ -120,7 +112,9 @@ def suite(
         for name, value in values_given(context, options).items()
         if name in _FARM_PARAMETERS
     }
-    _check_farm(context, farm)
+    check_slurm_options(context, farm.get("farm"))
+    if farm.get("farm") == "slurm":
+        check_slurm_shards(farm)
     form = STANDARD if fresh is None else fresh_form(fresh)
     making = read_making(suite, part=part, form=form, tracks=tracks)
     # Outside of `or`: a wrong shard is refused before anything is written, with --out too.
@@ -143,20 +137,6 @@ def suite(
         return
     faults = make_suite(making, root, farm=farm, verify=verify, progress=Bar())
     _print_suite(root, farm, faults, data, as_json)
-
-
-def _check_farm(context: click.Context, farm: dict[str, Any]) -> None:
-    """Raise UserError if an option about jobs of Slurm has no effect, or one of shards has."""
-    names = _SLURM_PARAMETERS & options_given(context).keys()
-    if farm.get("farm") != "slurm" and names:
-        raise UserError(
-            f"--{min(names)} is about jobs of Slurm; add --farm slurm, or leave it out."
-        )
-    of_shards = {"shard", "address"} & farm.keys()
-    if farm.get("farm") == "slurm" and of_shards:
-        raise UserError(
-            f"--farm slurm makes the shards itself, without --{min(of_shards)}; leave it out."
-        )
 
 
 def _core_count(farm: dict[str, Any]) -> int:

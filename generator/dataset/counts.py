@@ -172,13 +172,13 @@ def _labels_of_items(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
 
 def _captions_with_foils(benchmark: Benchmark) -> dict[str, dict[str, set[Caption]]]:
     """The captions of each protocol and split, without those of raw retrieval."""
-    columns = [
-        benchmark.items[name].to_pylist() for name in ("item_id", "protocol", "kind", "split")
-    ]
+    names = ("item_id", "protocol", "kind", "split")
+    columns = [benchmark.items[name].to_pylist() for name in names]
     place_of_item = {}
     for item_id, protocol, kind, split in zip(*columns, strict=True):
         if kind != RAW:
             place_of_item[item_id] = (str(protocol), str(split))
+
     captions: dict[str, dict[str, set[Caption]]] = defaultdict(lambda: defaultdict(set))
     for item_id, scene, text_id, truth in _candidates(benchmark):
         if truth and item_id in place_of_item:
@@ -236,21 +236,23 @@ def _count_names(
     captions_of_split: Mapping[str, set[Caption]], names_of_text: Mapping[str, _Names]
 ) -> dict[str, Any]:
     """The rows `names` and `atoms` of a protocol, whose splits include training."""
-    atom_counts: dict[str, Counter[Name]] = {}
-    compound_counts: dict[str, Counter[Name]] = {}
+    # How many captions of each split name each atom and compound.
+    atom_counts: dict[str, Counter[Name]] = defaultdict(Counter)
+    compound_counts: dict[str, Counter[Name]] = defaultdict(Counter)
     for split, captions in captions_of_split.items():
-        atom_counts[split], compound_counts[split] = Counter(), Counter()
         for _, text_id in captions:
             names = names_of_text.get(text_id, _NO_NAMES)
             atom_counts[split].update(names.atoms)
             compound_counts[split].update(names.compounds)
 
+    # Table 7: how many different ones, and how many of them are new to a model.
     splits = sorted(captions_of_split)
-    training_atoms = atom_counts.get(TRAIN, Counter()).keys()
-    training_compounds = compound_counts.get(TRAIN, Counter()).keys()
+    training_atoms = atom_counts[TRAIN].keys()
+    training_compounds = compound_counts[TRAIN].keys()
     rows = []
     for split in splits:
-        atoms, compounds = atom_counts[split].keys(), compound_counts[split].keys()
+        atoms = atom_counts[split].keys()
+        compounds = compound_counts[split].keys()
         rows.append(
             {
                 "split": split,
@@ -262,6 +264,7 @@ def _count_names(
             }
         )
 
+    # Figure 4: how often each atom is named.
     atoms_of_all: set[Name] = set()
     for counter in atom_counts.values():
         atoms_of_all |= counter.keys()
@@ -275,16 +278,18 @@ def _count_names(
 def _names_of_texts(benchmark: Benchmark, vocabulary: VocabularyRecord) -> dict[str, _Names]:
     """What each text with a form names, by text_id."""
     names_of_text = {}
-    columns = [benchmark.texts[name].to_pylist() for name in ("text_id", "form")]
-    for text_id, json_form in zip(*columns, strict=True):
+    text_ids = benchmark.texts["text_id"].to_pylist()
+    for text_id, json_form in zip(text_ids, benchmark.texts["form"].to_pylist(), strict=True):
         if json_form is not None:
             form = json.loads(json_form)
             atoms = frozenset(_atoms(form, vocabulary))
-            names_of_text[text_id] = _Names(atoms, frozenset(_compounds(form)))
+            compounds = frozenset(_compounds(form))
+            names_of_text[text_id] = _Names(atoms, compounds)
     return names_of_text
 
 
 def _atoms(form: Mapping[str, Any], vocabulary: VocabularyRecord) -> Iterator[Name]:
+    """The atoms that a form names; a name that it denies is one too."""
     for obj in form["objects"]:
         if obj["category"] is not None:
             yield vocabulary["category"], obj["category"]
@@ -295,6 +300,7 @@ def _atoms(form: Mapping[str, Any], vocabulary: VocabularyRecord) -> Iterator[Na
 
 
 def _compounds(form: Mapping[str, Any]) -> Iterator[Name]:
+    """The compounds that a form names. A word for all categories, such as "object", makes none."""
     categories = [obj["category"] for obj in form["objects"]]
     for obj in form["objects"]:
         if obj["category"] is not None:

@@ -18,6 +18,7 @@ from generator.dataset.reader import Benchmark, World
 from generator.dataset.relations import AXES, Axis, Pose
 
 _COLUMNS = ("scene_id", "cluster_id", "status", "objects", "scene")
+"""The columns of scenes.parquet that are read."""
 
 
 @dataclass(frozen=True)
@@ -87,19 +88,15 @@ def read_truths(
     """
     vocabulary, terms = _read_words(world.vocabulary_text)
     split_of: dict[str, str | None] = {}
-    tested_kind = None
-    held_out: frozenset[tuple[str, str]] = frozenset()
-    held_out_relations: frozenset[tuple[str, str, str]] = frozenset()
+    holdout: Mapping[str, Any] = {}
     if benchmark is not None:
-        table = benchmark.splits
-        names = (table["scene_id"].to_pylist(), table["split"].to_pylist())
-        split_of = dict(zip(*names, strict=True))
+        scene_ids = benchmark.splits["scene_id"].to_pylist()
+        split_of = dict(zip(scene_ids, benchmark.splits["split"].to_pylist(), strict=True))
         holdout = benchmark.holdout or {}
-        tested_kind = holdout.get("kind")
-        held_out = frozenset((value, category) for value, category in holdout.get("bindings", ()))
-        held_out_relations = frozenset(
-            (subject, relation, target) for subject, relation, target in holdout.get("triples", ())
-        )
+    held_out = frozenset((value, category) for value, category in holdout.get("bindings", ()))
+    held_out_relations = frozenset(
+        (subject, relation, target) for subject, relation, target in holdout.get("triples", ())
+    )
 
     for batch in world.batches("scenes", _COLUMNS):
         for row in batch.to_pylist():
@@ -115,7 +112,7 @@ def read_truths(
                 objects=objects,
                 relations=relations,
                 environment=environment,
-                tested_kind=tested_kind,
+                tested_kind=holdout.get("kind"),
                 held_out=held_out,
                 held_out_relations=held_out_relations,
                 vocabulary=vocabulary,
@@ -171,8 +168,9 @@ def _poses_of(record: Mapping[str, Any], terms: _Terms) -> list[Pose]:
         x, y, foot = described["position"]
         height, radius = terms.top(described["category"], described["attributes"])
         front_x, front_y = 0.0, 0.0
-        if described["category"] in terms.fronts:
-            angle = described["heading"] + terms.fronts[described["category"]]
+        front = terms.fronts.get(described["category"])
+        if front is not None:
+            angle = described["heading"] + front
             front_x, front_y = math.cos(angle), math.sin(angle)
         poses.append(
             Pose(
@@ -199,6 +197,7 @@ def _decide_axis(axis: Axis, poses: Sequence[Pose], terms: _Terms) -> Holds:
                 row.append(None)
                 continue
             metres = axis.margin(name, (subject, target), terms.distances[name])
-            row.append(None if abs(metres) < terms.margins[name] else metres > 0)
+            is_undecided = abs(metres) < terms.margins[name]
+            row.append(None if is_undecided else metres > 0)
         rows.append(tuple(row))
     return tuple(rows)

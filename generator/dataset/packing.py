@@ -20,9 +20,11 @@ from generator.dataset.records import PACKED, SCENES
 
 Member = tuple[str, bytes]
 """Name and bytes of a file in a tar."""
-_BLOCK, _RECORD = tarfile.BLOCKSIZE, tarfile.RECORDSIZE
-"""A tar has a header of one block before each file, fills the file up to whole blocks, ends with
-two empty blocks, and is filled up to whole records. Bytes."""
+_BLOCK = tarfile.BLOCKSIZE
+"""Bytes of a block. A tar has a header of one block before each file, fills the file up to whole
+blocks, and ends with two empty blocks."""
+_RECORD = tarfile.RECORDSIZE
+"""Bytes of a record; a tar is filled up to whole records."""
 
 
 class Packer:
@@ -79,8 +81,10 @@ class Packer:
         rest = (record for record in records if not self.holds(record["scene_id"]))
         scene = next(rest, None)
         while scene is not None:
-            scene = self._fill(f"shards/{len(self._last_scenes):06d}.tar", scene, rest)
+            tar = f"shards/{len(self._last_scenes):06d}.tar"
+            scene = self._fill(tar, scene, rest)
         write_table(self._folder / "packed.parquet", self._journal.packed(), PACKED)
+        # The folders of the packed files.
         for subfolder in self._folder.iterdir():
             if subfolder.is_dir() and not any(subfolder.iterdir()):
                 subfolder.rmdir()
@@ -98,13 +102,10 @@ class Packer:
                 if not writer.fits(members, self._size):
                     break
                 places = writer.add(members)
-                for path, digest in sorted(scene["files"].items()):
-                    offset, size = places[member_name(path)]
-                    rows.append(
-                        {"path": path, "tar": tar, "offset": offset, "size": size, "sha256": digest}
-                    )
+                rows += _packed_rows(scene, tar, places)
                 last_scene = scene["scene_id"]
                 scene = next(rest, None)
+
         # Recorded before files are deleted, so that a stop in between loses nothing.
         self._journal.add_tar(
             tar, sha256=sha256(self._folder / tar), last_scene=last_scene, rows=rows
@@ -121,6 +122,18 @@ class Packer:
             members.append((member_name(path), file_in(self._folder, path).read_bytes()))
         members.append((f"{record['scene_id']}.json", scene_json(record)))
         return members
+
+
+def _packed_rows(
+    scene: Mapping[str, Any], tar: str, places: Mapping[str, tuple[int, int]]
+) -> list[dict[str, Any]]:
+    """The rows of packed.parquet of a scene's files; `places` has offset and size of each member of
+    the tar."""
+    rows = []
+    for path, digest in sorted(scene["files"].items()):
+        offset, size = places[member_name(path)]
+        rows.append({"path": path, "tar": tar, "offset": offset, "size": size, "sha256": digest})
+    return rows
 
 
 def scene_json(row: Mapping[str, Any]) -> bytes:
@@ -175,8 +188,9 @@ class TarWriter:
         """
         if self._used == 0:
             return True
-        whole = self._used + sum(_space(data) for _, data in members) + 2 * _BLOCK
-        return _round_up(whole, _RECORD) <= most
+        of_members = sum(_space(data) for _, data in members)
+        end = 2 * _BLOCK
+        return _round_up(self._used + of_members + end, _RECORD) <= most
 
     def add(self, members: list[Member]) -> dict[str, tuple[int, int]]:
         """Add files.

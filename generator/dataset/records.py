@@ -96,6 +96,26 @@ class ViewedPlanRow(PlanRow):
     ]
 
 
+class PlannedOwnSide(TypedDict):
+    """A direction in an object's own frame, which the plan of a scene decides."""
+
+    subject: Annotated[int, "position of the object that stands there"]
+    relation: Annotated[str, "name of the direction, such as own-left"]
+    object: Annotated[int, "position of the object that looks"]
+    is_straight: Annotated[bool, "whether neither direction of the other axis holds"]
+
+
+class OwnSidesColumn(TypedDict):
+    """What is added to a scene to render, of a world in which directions of objects' own frames are
+    held out."""
+
+    own_sides: Annotated[
+        list[PlannedOwnSide] | None,
+        "where the other object stands in the own frame of those whose heading the plan decides; "
+        "null if it decides none",
+    ]
+
+
 class PlannedLadder(TypedDict):
     """The place of a scene in its ladder."""
 
@@ -345,6 +365,9 @@ PLAN_WITH_VIEWPOINTS = _schema(ViewedPlanRow)
 """The plan of a world with viewpoints. Other plans keep the columns that they had before."""
 PLAN_OF_LADDERS = _schema(LadderPlanRow)
 """The plan of a world of ladders."""
+OWN_SIDES = _schema(OwnSidesColumn).field("own_sides")
+"""The column that is added to the plan of a world in which directions of objects' own frames are
+held out."""
 BENCHMARK_TABLES = {
     name: _schema(ROWS[name]) for name in ("splits", "texts", "items", "candidates", "pools")
 }
@@ -460,6 +483,8 @@ class RequestRecord(TypedDict, total=False):
     """Number of azimuths of the camera; absent without viewpoints and turn twins."""
     turns: list[float]
     """Turns of the camera between a scene and its turn twin, degrees; empty without such twins."""
+    own_sides: bool
+    """Whether the plan decides on which own side of an object another stands; absent if not."""
     even_bindings: bool
     """Whether combinations are equally frequent too; absent if not."""
     shard: list[int]
@@ -516,6 +541,7 @@ class BenchmarkManifest(TypedDict, total=False):
     scenes: dict[str, int]
     """Scenes by split."""
     texts: TextsRecord
+    """How the texts were drawn, and how many there are."""
     request: dict[str, Any]
     """Options of `gen describe`: everything that decides its texts."""
     declared_leaks: list[str]
@@ -541,13 +567,16 @@ def plan_schema(request: Mapping[str, Any]) -> pa.Schema:
 
     Returns:
         PLAN, or PLAN_WITH_VIEWPOINTS for a world with viewpoints, or PLAN_OF_LADDERS for one of
-        ladders, with the request and the format in its metadata.
+        ladders; with OWN_SIDES where directions in objects' own frames are held out. Its metadata
+        have the request and the format.
     """
     columns = PLAN
     if "viewpoints" in request:
         columns = PLAN_WITH_VIEWPOINTS
     elif "ladder" in request:
         columns = PLAN_OF_LADDERS
+    if request.get("own_sides"):
+        columns = columns.append(OWN_SIDES)
     return columns.with_metadata({"format": FORMAT, "request": json.dumps(request, sort_keys=True)})
 
 

@@ -215,6 +215,7 @@ class WorldWriter:
         return digests
 
     def _row(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """The row of a scene; a scene that failed has no objects or relations."""
         failed = record.get("failed")
         return {
             "objects": [],

@@ -113,29 +113,37 @@ def describe_world(
         if not replace and (writer.folder / "manifest.json").exists():
             return _summarize_existing(root, Benchmark(writer.folder), recipe)
 
-        captioner = _make_captioner(world, rule, request, assigned)
-        training, protocols = _make_protocols(world, rule, captioner, request)
-        tables = BenchmarkTables(
-            writer,
-            captioner,
-            rule,
-            seed=request.seed,
-            assigned=assigned,
-            without=request.without,
-        )
-
-        _write_items(world, tables, training, protocols, request, progress)
-
-        _check_tables(tables, protocols, holdout=holdout, name=name, request=request)
-
-        # Pools come last: only those that items refer to are written.
-        for protocol in protocols:
-            tables.add_pools(protocol.name, protocol.pools())
-
-        texts = _report_texts(request, tables, captioner, (training, *protocols))
-        manifest = recipe | _report_tables(tables, captioner, holdout, request) | {"texts": texts}
-        writer.finish(holdout.to_dict(), manifest)
+        manifest = _write_tables(writer, world, rule, request, assigned, progress)
+        writer.finish(holdout.to_dict(), recipe | manifest)
     return _summarize(Benchmark(writer.folder), written=True)
+
+
+def _write_tables(
+    writer: BenchmarkWriter,
+    world: World,
+    rule: Rule,
+    request: TextRequest,
+    assigned: Mapping[str, Assigned] | None,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Write the tables of a benchmark; returns what its manifest says of them. Raises UserError if
+    the benchmark would measure less than it seems to."""
+    captioner = _make_captioner(world, rule, request, assigned)
+    training, protocols = _make_protocols(world, rule, captioner, request)
+    tables = BenchmarkTables(
+        writer, captioner, rule, seed=request.seed, assigned=assigned, without=request.without
+    )
+
+    _write_items(world, tables, training, protocols, request, progress)
+    _check_tables(tables, protocols, holdout=rule.holdout, name=writer.folder.name, request=request)
+
+    # Pools come last: only those that items refer to are written.
+    for protocol in protocols:
+        tables.add_pools(protocol.name, protocol.pools())
+
+    report = _report_tables(tables, captioner, rule.holdout, request)
+    texts = _report_texts(request, tables, captioner, (training, *protocols))
+    return {**report, "texts": texts}
 
 
 def _make_protocols(

@@ -109,9 +109,9 @@ class Captioner:
     def __post_init__(self) -> None:
         self.grammar = Grammar(self.vocabulary)
         self.walker = Walker(self.vocabulary)
-        self.substitutes = Substitutes(
-            self.vocabulary, self.holdout if self.equal_familiarity else None
-        )
+        # Without equal familiarity, any name may replace another.
+        alike_in = self.holdout if self.equal_familiarity else None
+        self.substitutes = Substitutes(self.vocabulary, alike_in)
         self.foils = Foils(self.vocabulary, self.substitutes)
 
     def accepts(self, foil: Form, caption: Form, scene: DescribedScene) -> bool:
@@ -164,7 +164,8 @@ class Captioner:
         names: set[tuple[str, str]] = set()
         for mention in form.objects:
             names.update(mention.attributes)
-            names.update(mention.without)  # a model has to know the word that is denied
+            # A model has to know the word that is denied.
+            names.update(mention.without)
             if mention.category is not None:
                 names.add((self.vocabulary.category, mention.category))
         return names
@@ -276,15 +277,25 @@ class Draft:
         return Form(tuple(mentions))
 
     def name_related_pair(self, i: int, relation: str, j: int) -> Form:
-        """The form that names two objects of the scene and a relation."""
+        """Make the form that names two objects of the scene and a relation.
+
+        Args:
+            i: Number of the object that stands in the relation.
+            relation: Its name.
+            j: Number of the object to which it stands so.
+
+        Returns:
+            The form.
+        """
         return self.name_objects((i, j), ())._replace(relations=(Link(0, relation, 1),))
 
     def draw_tested_pair(self) -> Form | None:
         """Draw two unique objects that differ in the tested kind and fit the split, in random
         order, with their tested values; None if there is no such pair."""
-        pairs = [
-            pair for pair in combinations(self.scene.unique_objects, 2) if self._is_tested(*pair)
-        ]
+        pairs = []
+        for i, j in combinations(self.scene.unique_objects, 2):
+            if self._is_tested(i, j):
+                pairs.append((i, j))
         pair = self.pick(pairs)
         if pair is None:
             return None
@@ -322,6 +333,7 @@ class Draft:
         Returns:
             The form; None if the option that is drawn has no such relation.
         """
+        # Every pair with every axis, in either direction.
         axes = self.substitutes.axes
         usable_axes = [axis for axis in axes.general if not (directed and axes.is_symmetric(axis))]
         options: list[tuple[int, int, int]] = []
@@ -329,6 +341,7 @@ class Draft:
             if self.scene.objects_fit_split((i, j)):
                 options += [(i, axis, j) for axis in usable_axes]
 
+        # Those that fit the split.
         held_out = self.scene.held_out_relations
         if held_out is not None:
             options = [option for option in options if self._relation(*option) in held_out]
@@ -517,7 +530,18 @@ class Draft:
     def make_item_in_template(
         self, kind: str, skill: str | None, form: Form, foils: Sequence[Foil], template: str
     ) -> Item:
-        """Make the item of a caption (slot c) and its foils (slot n) in a template."""
+        """Make the item of a caption (slot c) and its foils (slot n) in a template.
+
+        Args:
+            kind: The kind of the item.
+            skill: What it tests; None for mixed captions.
+            form: The caption.
+            foils: Its foils.
+            template: Of all texts except those that are denied as a whole, which have their own.
+
+        Returns:
+            The item.
+        """
         caption = Text(form, NEGATED if form.negated else template)
         candidates = [Candidate(caption, "c", True)]
         for foil in foils:

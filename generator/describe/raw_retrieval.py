@@ -152,9 +152,9 @@ def draw_pools(
     captions_of = {group: _by_composition(captions) for group, captions in groups.items()}
 
     # How many captions of each composition every pool has.
-    compositions = {
-        composition for by_composition in captions_of.values() for composition in by_composition
-    }
+    compositions: set[Composition] = set()
+    for by_composition in captions_of.values():
+        compositions |= by_composition.keys()
     shared: dict[Composition, int] = {}
     for composition in sorted(compositions):
         fewest = min(
@@ -165,10 +165,11 @@ def draw_pools(
     if sum(shared.values()) < 2:
         return
 
+    # The pools that each group can fill: the composition that runs out first decides.
     for group, by_composition in captions_of.items():
-        can_fill = [
-            len(by_composition[composition]) // count for composition, count in shared.items()
-        ]
+        can_fill = []
+        for composition, count in shared.items():
+            can_fill.append(len(by_composition[composition]) // count)
         for number in range(min(MOST_POOLS, *can_fill)):
             members: list[RawCaption] = []
             for composition, count in shared.items():
@@ -190,6 +191,7 @@ def truths_of(members: Sequence[RawCaption]) -> list[dict[int, Truth]]:
     A caption is false of an image that shows no fitting object for one of its mentions. Only the
     other images are decided in full, which are few.
     """
+    # The images that show an object for each mention.
     mentions = {mention for member in members for mention in member.text.form.objects}
     fitting: dict[Mention, set[int]] = {}
     for mention in mentions:
@@ -197,6 +199,7 @@ def truths_of(members: Sequence[RawCaption]) -> list[dict[int, Truth]]:
         for place, member in enumerate(members):
             if member.scene.facts.fitting(mention):
                 fitting[mention].add(place)
+
     truths: list[dict[int, Truth]] = []
     for member in members:
         form = member.text.form

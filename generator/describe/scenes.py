@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
 from generator.dataset.reader import World
@@ -110,14 +111,11 @@ def place_scene(scene: Scene, scene_id: str, rule: Rule) -> PlacedScene:
     kind = rule.holdout.kind
     arrangement = tuple((obj.attributes[kind], obj.category) for obj in scene.objects)
     facts = Facts(scene, rule.vocabulary)
-    objects = range(len(facts))
-    relations = [
-        (i, name, j)
-        for name in rule.vocabulary.pair_relations
-        for i in objects
-        for j in objects
-        if facts.holds[name][i][j]
-    ]
+    relations = []
+    for name in rule.vocabulary.pair_relations:
+        for i, j in product(range(len(facts)), repeat=2):
+            if facts.holds[name][i][j]:
+                relations.append((i, name, j))
     return PlacedScene(arrangement, facts, relations, rule.place(arrangement, relations, scene_id))
 
 
@@ -269,6 +267,7 @@ def decide_view(form: Form, first: DescribedScene | None, second: DescribedScene
     bearing = second.facts.camera_bearings[objects[0]] if len(objects) == 1 else None
     if bearing is None:
         return None
+    # How far the camera is from the middle of the side, which is 90 degrees broad.
     off = abs(math.remainder(bearing - _BEARING_OF_SIDE[value], 360))
     if abs(off - 45) < VIEW_MARGIN:
         return None

@@ -12,6 +12,7 @@ from generator.language.form import Form, Mention, merge_equal_mentions
 from generator.vocabulary.schema import Vocabulary
 
 _DEFAULTS = {"density": 1.0, "completeness": 1.0, "saliency": 0.0}
+"""Captions of everything, in no order of salience."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ def parse_statistics(spec: str | None) -> CaptionStatistics | None:
         try:
             share = float(number)
         except ValueError:
-            share = -1.0  # refused below
+            # Refused below.
+            share = -1.0
         if name not in _DEFAULTS or name in shares or not 0 <= share <= 1:
             raise UserError(
                 f"Expected --captions to be like density=0.5,completeness=0.7,saliency=1.0, each "
@@ -111,6 +113,7 @@ class MeasuredCaptions:
         n_attributes = _round_at_random(self._requested.density * len(slots), stream)
         named = set(stream.sample(slots, min(len(slots), n_attributes)))
 
+        # The form, and the counts of what it names.
         mentions = [self._mention(i, named, scene) for i in stream.shuffled(mentioned)]
         n_salient_half = (n_objects + 1) // 2
         n_salient = sum(rank[i] < n_salient_half for i in mentioned)
@@ -147,4 +150,5 @@ def _count_equal_mentions(form: Form, scene: DescribedScene) -> Form:
 def _round_at_random(number: float, stream: Stream) -> int:
     """A random whole number whose mean is `number`, so that shares are met on average."""
     whole = int(number)
-    return whole + (stream.uniform(0, 1) < number - whole)
+    rounds_up = stream.uniform(0, 1) < number - whole
+    return whole + rounds_up

@@ -47,7 +47,8 @@ def replacements(draft: Draft, form: Form) -> Iterator[Foil]:
         own = draft.substitutes.value(form, atom)
         if atom.type == "object" and draft.facts.categories.count(own) > 1:
             continue
-        for value in draft.stream.shuffled(draft.substitutes.alternatives(form, atom, draft.facts)):
+        values = draft.substitutes.alternatives(form, atom, draft.facts)
+        for value in draft.stream.shuffled(values):
             if atom.type != "relation" or value != draft.vocabulary.relations[own].opposite:
                 yield draft.foils.replace_atom(form, atom, value, "replace")
 
@@ -152,17 +153,19 @@ def paraphrase(
         pairs = list(combinations(present, 2))
         if form.relations or not pairs:
             return None
-        other_form = form.reordered(*pairs[stream.below(len(pairs))])
+        first, second = pairs[stream.below(len(pairs))]
+        other_form = form.reordered(first, second)
     else:
-        reversible = [
-            place
-            for place, link in enumerate(form.relations)
-            if vocabulary.relations[link.relation].converse is not None
-        ]
+        reversible = []
+        for place, link in enumerate(form.relations):
+            if vocabulary.relations[link.relation].converse is not None:
+                reversible.append(place)
         if not reversible:
             return None
-        other_form = use_converse(form, reversible[stream.below(len(reversible))], vocabulary)
-    return Text(other_form, caption.template, dialect.wording(other_form) if dialect else ())
+        place = reversible[stream.below(len(reversible))]
+        other_form = use_converse(form, place, vocabulary)
+    wording = dialect.wording(other_form) if dialect else ()
+    return Text(other_form, caption.template, wording)
 
 
 KINDS = ("plain", "relations", "graded", "synonyms")
@@ -294,7 +297,8 @@ class TrainingTexts(Protocol):
             return []
         # Relations differ in how often they hold, but each is named equally often.
         name = self._used_ways.pick(list(pairs_of), draft.stream)
-        i, j = pairs_of[name][draft.stream.below(len(pairs_of[name]))]
+        pairs = pairs_of[name]
+        i, j = pairs[draft.stream.below(len(pairs))]
         return [Caption(draft.name_related_pair(i, name, j))]
 
     def _draw_walk(self, draft: Draft) -> list[Caption]:
@@ -321,7 +325,8 @@ class TrainingTexts(Protocol):
             self._named_environments.add(environment)
             form = form._replace(environment=environment)
 
-        # Not every caption can be denied in every way: then it is asserted, at last without denial.
+        # Not every caption can be denied in every way: it is then asserted with a denial as its
+        # negative, or else without one.
         for captions_of_way in (_CAPTIONS_BY_WAY[way], asserted):
             for caption in captions_of_way(draft, form):
                 if self._may_be_written(draft, caption):
@@ -362,6 +367,8 @@ class TrainingTexts(Protocol):
     def _make_item(self, kind: str, draft: Draft, caption: Caption) -> Item:
         """Make the item of a caption, with its negatives and positives."""
         form, denial = caption
+
+        # What the negatives say.
         foils: list[Foil] = []
         for negative in self._negatives:
             # A caption that is denied as a whole has the denial as its only negative.
@@ -370,6 +377,8 @@ class TrainingTexts(Protocol):
         if denial is not None and "neg" in self._negatives:
             foils.append(denial)
 
+        # One template and one dialect for all texts of the item, so that words do not tell which is
+        # true.
         dialect = None
         if kind == "synonyms":
             dialect = Dialect(draft.vocabulary, self._used_synonyms, draft.stream)

@@ -59,6 +59,7 @@ def export_clevr(
         UserError: Objects have other attributes than CLEVR's, there is no such split, or `out` is
             not empty.
     """
+    # Whatever may be refused comes before anything is written.
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     check_family(vocabulary)
     split_of_scene = _splits_to_write(benchmark, splits)
@@ -66,6 +67,7 @@ def export_clevr(
     values = {"shape": list(vocabulary.objects)}
     for kind in KINDS:
         values[kind] = list(vocabulary.attributes[kind])
+
     with export_folder(out) as folder, ExitStack() as stack:
         write_json(folder / "metadata.json", clevr_metadata(values))
         writers = {name: stack.enter_context(_SplitWriter(folder, name, info)) for name in names}

@@ -215,18 +215,16 @@ def _batches(
     samples: Iterator[Sample], scene_columns: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of samples, _ROWS at a time."""
-    while chunk := list(islice(samples, _ROWS)):
+    while next_samples := list(islice(samples, _ROWS)):
         rows = []
-        for sample in chunk:
-            rows.append(
-                {
-                    "scene_id": sample.scene_id,
-                    "image": {"bytes": sample.image, "path": f"{sample.scene_id}.png"},
-                    "captions": sample.captions,
-                    "negatives": sample.negatives,
-                    **scene_columns[sample.scene_id],
-                }
-            )
+        for sample in next_samples:
+            row = {
+                "scene_id": sample.scene_id,
+                "image": {"bytes": sample.image, "path": f"{sample.scene_id}.png"},
+                "captions": sample.captions,
+                "negatives": sample.negatives,
+            }
+            rows.append({**row, **scene_columns[sample.scene_id]})
         yield pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
 
 

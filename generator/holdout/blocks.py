@@ -6,6 +6,8 @@ from itertools import permutations
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
+from generator.dataset.own_frames import other_triples
+from generator.dataset.relations import AXIS_OF
 from generator.holdout.holdout import Binding, Holdout, Triple, closed
 from generator.holdout.possible import splits_that_stay_empty
 from generator.holdout.syntax import (
@@ -15,10 +17,13 @@ from generator.holdout.syntax import (
     AsymmetricSplits,
     DrawnAtoms,
     DrawnBindings,
+    DrawnOwnFrames,
     DrawnTriples,
     HoldoutPart,
     NamedBindings,
+    NamedOwnFrame,
     NamedTriple,
+    own_directions,
     parse_part,
     plannable_relations,
 )
@@ -72,6 +77,7 @@ def draw_block(
     # drawn from the rest.
     holdout = _with_bindings(holdout, parts, vocabulary)
     holdout = _with_triples(holdout, parts, vocabulary)
+    holdout = _with_own_frames(holdout, parts, vocabulary)
     holdout = _with_atoms(holdout, parts, vocabulary)
     if not holdout.bindings and not holdout.triples:
         raise UserError(
@@ -234,7 +240,7 @@ def _with_triples(
         if drawn_parts
         else _name_triples(named_parts, vocabulary)
     )
-    return replace(holdout, triples=closed(triples, vocabulary.relations, holdout.opposites))
+    return replace(holdout, triples=closed(triples, vocabulary, holdout.opposites))
 
 
 def _name_triples(named_parts: Sequence[NamedTriple], vocabulary: Vocabulary) -> list[Triple]:
@@ -288,6 +294,91 @@ def _draw_triples(holdout: Holdout, part: DrawnTriples, vocabulary: Vocabulary) 
     ]
 
 
+def _with_own_frames(
+    holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Vocabulary
+) -> Holdout:
+    """Return the holdout with the directions of its parts in the own frames of objects: one drawn
+    block, or all that are named."""
+    drawn_parts = [part for part in parts if isinstance(part, DrawnOwnFrames)]
+    named_parts = [part for part in parts if isinstance(part, NamedOwnFrame)]
+    if not drawn_parts and not named_parts:
+        return holdout
+    specs = [part.spec for part in drawn_parts] + [part.spec for part in named_parts]
+    if holdout.triples:
+        raise UserError(
+            f"--holdout {specs[0]} is about directions in an object's own frame, and another "
+            f"--holdout about relations of two objects; hold out one of the two."
+        )
+    if len(drawn_parts) > 1 or (drawn_parts and named_parts):
+        raise UserError(
+            f"--holdout {specs[1]}: beside the drawn block {specs[0]} no other direction can be "
+            f"held out; give one block, or only names."
+        )
+    pairs = [(part.direction, part.ground) for part in named_parts]
+    if drawn_parts:
+        pairs = _draw_own_frames(holdout, drawn_parts[0], vocabulary)
+    # Any subject stands for all of them, which the closure adds.
+    subject = next(iter(vocabulary.objects))
+    triples = [(subject, direction, ground) for direction, ground in pairs]
+    holdout = replace(holdout, triples=closed(triples, vocabulary, holdout.opposites))
+    check_own_frames(" ".join(specs), holdout, vocabulary)
+    return holdout
+
+
+def _draw_own_frames(
+    holdout: Holdout, part: DrawnOwnFrames, vocabulary: Vocabulary
+) -> list[tuple[str, str]]:
+    """Draw an axis, such as left and right, and the objects in whose frame it is held out."""
+    directions = own_directions(part.spec, vocabulary)
+    if not 1 <= part.rows <= 2:
+        raise UserError(
+            f"--holdout {part.spec}: hold out 1 or 2 directions, which are opposite; more would "
+            f"leave training no direction in which an object may look."
+        )
+    if not 1 <= part.columns < len(vocabulary.objects):
+        raise UserError(
+            f"--holdout {part.spec}: the family '{vocabulary.name}' has {len(vocabulary.objects)} "
+            f"objects, and training needs one in whose frame it shows every direction; hold out "
+            f"those of 1 to {len(vocabulary.objects) - 1}."
+        )
+    stream = Stream("own frames", holdout.block_seed, part.rows, part.columns)
+    direction = stream.sample(directions, 1)[0]
+    chosen = (direction, vocabulary.relations[direction].opposite)[: part.rows]
+    grounds = stream.shuffled(list(vocabulary.objects))
+    # If bindings are held out too, prefer their objects; otherwise no scene has both.
+    grounds.sort(key=lambda ground: ground not in holdout.objects)
+    return [(name, ground) for ground in grounds[: part.columns] for name in chosen]
+
+
+def check_own_frames(spec: str, holdout: Holdout, vocabulary: Vocabulary) -> None:
+    """Check that training may show every object, and every direction in some object's own frame.
+
+    Args:
+        spec: What the user gave, for the message.
+        holdout: The holdout to check.
+        vocabulary: Its vocabulary.
+
+    Raises:
+        UserError: Both axes of an object are held out, or a direction of all objects.
+    """
+    grounds_of: dict[str, set[str]] = {}
+    for ground, directions in holdout.own_frames.items():
+        if len({AXIS_OF[direction] for direction in directions}) > 1:
+            raise UserError(
+                f"--holdout {spec} holds out both axes of {ground}, left and right as well as in "
+                f"front and behind, so training could not show it beside anything; hold out one "
+                f"axis."
+            )
+        for direction in directions:
+            grounds_of.setdefault(direction, set()).add(ground)
+    for direction, grounds in grounds_of.items():
+        if grounds >= {*vocabulary.objects}:
+            raise UserError(
+                f"--holdout {spec} would leave '{direction}' without an object of which training "
+                f"shows it; keep at least one {vocabulary.category} in training."
+            )
+
+
 def _with_atoms(holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Vocabulary) -> Holdout:
     """Return the holdout with the values and objects that training never shows."""
     drawn_parts = [part for part in parts if isinstance(part, DrawnAtoms)]
@@ -302,8 +393,9 @@ def _with_atoms(holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Voca
     # Atoms are drawn beside the block: a held-out binding needs both its names in training.
     values = [value for value in vocabulary.values(holdout.kind) if value not in holdout.values]
     in_use = set(holdout.objects)
-    for subject, _, other in holdout.triples:
+    for subject, _, other in other_triples(holdout.triples):
         in_use |= {subject, other}
+    in_use |= {*holdout.own_frames}
     objects = [name for name in vocabulary.objects if name not in in_use]
     for size, left, what in (
         (part.rows, values, holdout.kind),

@@ -199,7 +199,7 @@ def _holdouts(
     )
     of_relations = replace(
         common,
-        triples=closed(triples, vocabulary.relations, opposites=False),
+        triples=closed(triples, vocabulary, opposites=False),
         opposites=False,
         classes=tuple(relation_classes),
     )

@@ -6,8 +6,13 @@ from typing import Any
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json
+from generator.dataset.own_frames import other_triples
 from generator.dataset.records import HoldoutRecord
-from generator.holdout.blocks import check_leaves_seen, needs_asymmetric_splits
+from generator.holdout.blocks import (
+    check_leaves_seen,
+    check_own_frames,
+    needs_asymmetric_splits,
+)
 from generator.holdout.designs import find_design
 from generator.holdout.holdout import Holdout, check_fits, closed
 from generator.vocabulary.schema import Vocabulary
@@ -88,9 +93,8 @@ def _completed(
     """Return the holdout with the keys that follow from its bindings and triples, where the file
     leaves them out."""
     check_leaves_seen(str(path), holdout, vocabulary)
-    holdout = replace(
-        holdout, triples=closed([*holdout.triples], vocabulary.relations, holdout.opposites)
-    )
+    holdout = replace(holdout, triples=closed([*holdout.triples], vocabulary, holdout.opposites))
+    check_own_frames(str(path), holdout, vocabulary)
     if "values" not in data and "objects" not in data:
         holdout = replace(
             holdout,
@@ -100,10 +104,12 @@ def _completed(
     if "asked" not in data:
         # The name of a benchmark is made of `asked`.
         bindings = (":".join(binding) for binding in holdout.bindings)
-        triples = (
+        triples = [
             f"{relation}: {subject}, {object_name}"
-            for subject, relation, object_name in holdout.triples
-        )
+            for subject, relation, object_name in other_triples(holdout.triples)
+        ]
+        for ground, directions in holdout.own_frames.items():
+            triples += [f"{direction}: {ground}" for direction in directions]
         holdout = replace(holdout, asked=(*bindings, *triples))
     if "asymmetric" not in data:
         holdout = replace(holdout, asymmetric=needs_asymmetric_splits(holdout))

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from generator.vocabulary.relations import Relation
+from generator.dataset.own_frames import is_own_direction, own_frames_of
 from generator.vocabulary.schema import Vocabulary
 
 Binding = tuple[str, str]
@@ -37,7 +37,7 @@ class Holdout:
     """Held-out pairs (value, object), such as ("red", "cube")."""
     triples: tuple[Triple, ...] = ()
     """Held-out triples (subject, relation, object), closed under converse, and with `opposites`
-    under opposite."""
+    under opposite. A direction in the object's own frame is held out with every subject."""
     opposites: bool = True
     """Whether the opposites of held-out relations are held out too."""
     absent_values: tuple[str, ...] = ()
@@ -70,6 +70,12 @@ class Holdout:
     @cached_property
     def _triples(self) -> frozenset[Triple]:
         return frozenset(self.triples)
+
+    @cached_property
+    def own_frames(self) -> dict[str, tuple[str, ...]]:
+        """For each object in whose own frame directions are held out, these directions, such as
+        own-left and own-right."""
+        return own_frames_of(self.triples)
 
     @cached_property
     def _absent(self) -> tuple[frozenset[str], frozenset[str]]:
@@ -218,16 +224,26 @@ def _partners(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     return {name: frozenset(partners) for name, partners in partners_of.items()}
 
 
-def closed(
-    triples: list[Triple], relations: Mapping[str, Relation], opposites: bool
-) -> tuple[Triple, ...]:
-    """The triples with their converses, and with `opposites` the triples of the opposite relation,
-    sorted.
+def closed(triples: list[Triple], vocabulary: Vocabulary, opposites: bool) -> tuple[Triple, ...]:
+    """Add to triples all that are held out with them.
+
+    A direction in the second object's own frame has no converse, since nothing follows for the
+    frame of the first. It is held out with every first object: what training never shows is a side
+    of the second.
+
+    Args:
+        triples: (subject, relation, object) to hold out.
+        vocabulary: Whose relations and objects they name.
+        opposites: Whether the opposite relations are held out too.
+
+    Returns:
+        The triples with their converses, the opposite relations and the other subjects; sorted.
 
     >>> from generator.vocabulary.schema import read_vocabulary
-    >>> closed([("cube", "left", "sphere")], read_vocabulary("clevr").relations, False)
+    >>> closed([("cube", "left", "sphere")], read_vocabulary("clevr"), False)
     (('cube', 'left', 'sphere'), ('sphere', 'right', 'cube'))
     """
+    relations = vocabulary.relations
     closure: set[Triple] = set()
     waiting = list(triples)
     while waiting:
@@ -241,6 +257,8 @@ def closed(
             waiting.append((other, converse, subject))
         if opposites:
             waiting.append((subject, relations[relation].opposite, other))
+        if is_own_direction(relation):
+            waiting += [(any_subject, relation, other) for any_subject in vocabulary.objects]
     return tuple(sorted(closure))
 
 

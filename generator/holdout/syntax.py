@@ -1,13 +1,14 @@
 """The grammar of `--holdout` for designs that hold out blocks: reads each text into one of the
 parts below.
 
-    holdout    = "none" | "asymmetric" | atoms | drawn | names | binding | triple
+    holdout    = "none" | "asymmetric" | atoms | drawn | names | binding | triple | own
     drawn      = [KIND ":" CATEGORY "="] COUNT "x" COUNT      3x3, color:shape=2x4,
-    relation:pair=2x3
+    relation:pair=2x3, relation:object=2x3
     atoms      = "atoms=" COUNT "x" COUNT                     atoms=1x2
     names      = KIND "=" VALUES " " CATEGORY "=" OBJECTS     color=gray,blue shape=cube,cylinder
     binding    = VALUE ":" OBJECT                             gray:cube
     triple     = RELATION ":" SUBJECT "," OBJECT              left: cube, sphere
+    own        = DIRECTION ":" OBJECT                         own-left: lion
 
 Blanks around names are ignored. The designs coverage, gzsl and rotation read words of their own
 themselves.
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from generator.base.errors import UserError, did_you_mean
+from generator.dataset.own_frames import is_own_direction
 from generator.holdout.holdout import Binding, Triple
 from generator.vocabulary.schema import Vocabulary
 
@@ -32,6 +34,8 @@ block of bindings."""
 ATOMS = "atoms"
 RELATIONS = ("relation", "pair")
 """The two names before the size of a drawn block of relations."""
+OWN_FRAMES = ("relation", "object")
+"""The two names before the size of a drawn block of directions in the frames of objects."""
 
 # A folder's name has at most 255 bytes, and the name of a world has parts besides this one.
 _LONGEST_NAME = 80
@@ -71,6 +75,18 @@ class DrawnTriples:
 
 
 @dataclass(frozen=True)
+class DrawnOwnFrames:
+    """A block of directions in the own frames of objects, to be drawn by seed."""
+
+    spec: str
+    """The text of `--holdout`."""
+    rows: int
+    """The number of directions."""
+    columns: int
+    """The number of objects."""
+
+
+@dataclass(frozen=True)
 class DrawnAtoms:
     """Values and objects that training never shows, to be drawn by seed."""
 
@@ -103,6 +119,18 @@ class NamedTriple:
 
 
 @dataclass(frozen=True)
+class NamedOwnFrame:
+    """A direction in the own frame of an object, which the user named."""
+
+    spec: str
+    """The text of `--holdout`."""
+    direction: str
+    """The relation, such as own-left."""
+    ground: str
+    """The object whose direction it is."""
+
+
+@dataclass(frozen=True)
 class AsymmetricSplits:
     """A request for splits in which truth and foil are not equally familiar."""
 
@@ -110,7 +138,14 @@ class AsymmetricSplits:
 
 
 HoldoutPart = (
-    DrawnBindings | DrawnTriples | DrawnAtoms | NamedBindings | NamedTriple | AsymmetricSplits
+    DrawnBindings
+    | DrawnTriples
+    | DrawnOwnFrames
+    | DrawnAtoms
+    | NamedBindings
+    | NamedTriple
+    | NamedOwnFrame
+    | AsymmetricSplits
 )
 
 
@@ -136,18 +171,21 @@ def parse_part(spec: str, vocabulary: Vocabulary) -> HoldoutPart:
         return _parse_atoms(spec)
     size = _SIZE.fullmatch(spec)
     if size and size["kind"] == RELATIONS[0]:
-        return _parse_drawn_triples(spec, size)
+        return _parse_drawn_relations(spec, size)
     if size:
         kind = check_kind(spec, size["kind"], size["category"], vocabulary)
         return DrawnBindings(spec, kind, int(size["rows"]), int(size["columns"]))
     if spec.startswith(f"{RELATIONS[0]}:"):
         raise UserError(
-            f"Expected a block of relations to be like relation:pair=2x3, got '{spec}'."
+            f"Expected a block of relations to be like relation:pair=2x3 or relation:object=2x3, "
+            f"got '{spec}'."
         )
     if "=" in spec:
         return _parse_lists(spec, vocabulary)
     if ":" in spec and "," in spec:
         return _parse_triple(spec, vocabulary)
+    if is_own_direction(spec.partition(":")[0].strip()):
+        return _parse_own_frame(spec, vocabulary)
     if spec.count(":") == 1:
         return _parse_binding(spec, vocabulary)
     raise UserError(
@@ -232,12 +270,17 @@ def _parse_atoms(spec: str) -> DrawnAtoms:
     return DrawnAtoms(spec, int(match["rows"]), int(match["columns"]))
 
 
-def _parse_drawn_triples(spec: str, size: re.Match[str]) -> DrawnTriples:
-    if (size["kind"], size["category"]) != RELATIONS:
-        raise UserError(
-            f"Expected a block of relations to be like relation:pair=2x3, got '{spec}'."
-        )
-    return DrawnTriples(spec, int(size["rows"]), int(size["columns"]))
+def _parse_drawn_relations(spec: str, size: re.Match[str]) -> DrawnTriples | DrawnOwnFrames:
+    names = (size["kind"], size["category"])
+    rows, columns = int(size["rows"]), int(size["columns"])
+    if names == RELATIONS:
+        return DrawnTriples(spec, rows, columns)
+    if names == OWN_FRAMES:
+        return DrawnOwnFrames(spec, rows, columns)
+    raise UserError(
+        f"Expected a block of relations to be like relation:pair=2x3 or relation:object=2x3, got "
+        f"'{spec}'."
+    )
 
 
 def _parse_lists(spec: str, vocabulary: Vocabulary) -> NamedBindings:
@@ -305,6 +348,11 @@ def _parse_triple(spec: str, vocabulary: Vocabulary) -> NamedTriple:
             f'"{kind}={relation} {vocabulary.category}={",".join(ends)}".'
         )
     plannable = plannable_relations(vocabulary)
+    if is_own_direction(relation):
+        raise UserError(
+            f"--holdout {spec}: '{relation}' is held out of the own frame of one object, whatever "
+            f'stands there; name that object alone, such as "{relation}: {ends[0]}".'
+        )
     if relation in vocabulary.relations and relation not in plannable:
         raise UserError(
             f"--holdout {spec}: positions and headings decide '{relation}', not the plan, so it "
@@ -319,6 +367,33 @@ def _parse_triple(spec: str, vocabulary: Vocabulary) -> NamedTriple:
     for object_name in ends:
         _check_name(spec, object_name, vocabulary.category, list(vocabulary.objects))
     return NamedTriple(spec, (ends[0], relation, ends[1]))
+
+
+def _parse_own_frame(spec: str, vocabulary: Vocabulary) -> NamedOwnFrame:
+    """Read `own-left: lion`: anything on the lion's own left."""
+    direction, _, ground = (part.strip() for part in spec.partition(":"))
+    _check_name(spec, direction, "relation", own_directions(spec, vocabulary))
+    _check_name(spec, ground, vocabulary.category, list(vocabulary.objects))
+    return NamedOwnFrame(spec, direction, ground)
+
+
+def own_directions(spec: str, vocabulary: Vocabulary) -> list[str]:
+    """Return the relations of a vocabulary that are directions in an object's own frame.
+
+    Args:
+        spec: The value of `--holdout`, for the message.
+        vocabulary: The vocabulary.
+
+    Raises:
+        UserError: It has none.
+    """
+    directions = [name for name in vocabulary.relations if is_own_direction(name)]
+    if not directions:
+        raise UserError(
+            f"--holdout {spec}: the family '{vocabulary.name}' has no relations in an object's own "
+            f"frame; take one that has, such as pug-frames or things-frames."
+        )
+    return directions
 
 
 def plannable_relations(vocabulary: Vocabulary) -> list[str]:

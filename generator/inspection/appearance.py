@@ -31,11 +31,12 @@ from generator.vocabulary.schema import Vocabulary
 TOO_CLOSE = 10.0
 """Colours are too close if their CIEDE2000 difference is smaller. A trained eye can just see about
 1."""
-# Factors on the light of one of two colours. A side of an object in shade gets about half the light
-# of a lit one, so colours that differ only in lightness, such as cyan and teal, are confused. The
-# closest two values of a shipped family differ by 13 (clevr-original: brown and yellow).
 _SHADES = np.geomspace(0.5, 2.0, 9)
-_ALONG = 12  # normals of the ball in each direction
+"""Factors on the light of one of two colours. A side of an object in shade gets about half the
+light of a lit one, so colours that differ only in lightness, such as cyan and teal, are confused.
+The closest two values of a shipped family differ by 13 (clevr-original: brown and yellow)."""
+_ALONG = 12
+"""Normals of the ball in each direction."""
 
 
 class Close(NamedTuple):
@@ -56,32 +57,48 @@ class Close(NamedTuple):
 def too_close(vocabulary: Vocabulary) -> Iterator[Close]:
     """Pairs of values that differ in colour alone and whose colours are too close in some
     environment, in the same light or with one of them in up to twice the other's light."""
-    from skimage.color import deltaE_ciede2000, rgb2lab
-
     environments = list(vocabulary.environments)
     lights = np.stack([light_on_ball(vocabulary, name) for name in environments])
     for kind, values in vocabulary.attributes.items():
         inputs = {name: value.inputs() for name, value in values.items()}
-        colored = [name for name, own in inputs.items() if "linear" in own]
-        # Values that differ in more than colour, such as a texture, are told apart by that.
-        pairs = [
-            (one, other)
-            for one, other in combinations(colored, 2)
-            if _without_color(inputs[one]) == _without_color(inputs[other])
-        ]
+        pairs = _pairs_of_colors(inputs)
         if not pairs:
             continue
-        color_of = {name: _mean_color(inputs[name], lights) for name in colored}
-        ones = np.stack([color_of[one] for one, _ in pairs])
-        others = np.stack([color_of[other] for _, other in pairs])
-        smallest = np.full(ones.shape[:2], np.inf)
-        for shade in _SHADES:
-            shaded = deltaE_ciede2000(rgb2lab(encoded(shade * ones)), rgb2lab(encoded(others)))
-            smallest = np.minimum(smallest, shaded)
+        firsts = np.stack([_mean_color(inputs[one], lights) for one, _ in pairs])
+        seconds = np.stack([_mean_color(inputs[other], lights) for _, other in pairs])
+        smallest = _smallest_differences(firsts, seconds)
         for (one, other), distances in zip(pairs, smallest, strict=True):
             closest = int(distances.argmin())
             if distances[closest] < TOO_CLOSE:
                 yield Close(kind, one, other, environments[closest], float(distances[closest]))
+
+
+def _pairs_of_colors(inputs: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The pairs of values of a kind that differ in colour alone, from the inputs of each value.
+
+    Values that differ in more, such as a texture, are told apart by that.
+    """
+    colored = [name for name, own in inputs.items() if "linear" in own]
+    pairs = []
+    for one, other in combinations(colored, 2):
+        if _without_color(inputs[one]) == _without_color(inputs[other]):
+            pairs.append((one, other))
+    return pairs
+
+
+def _smallest_differences(
+    firsts: NDArray[np.float64], seconds: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """CIEDE2000 (pairs, environments) between linear colours (pairs, environments, 3), where the
+    light on the first colour is such that it comes closest to the second."""
+    from skimage.color import deltaE_ciede2000
+
+    seconds_in_lab = rgb2lab(encoded(seconds))
+    smallest = np.full(firsts.shape[:2], np.inf)
+    for shade in _SHADES:
+        firsts_in_lab = rgb2lab(encoded(shade * firsts))
+        smallest = np.minimum(smallest, deltaE_ciede2000(firsts_in_lab, seconds_in_lab))
+    return smallest
 
 
 def light_on_ball(vocabulary: Vocabulary, environment: str) -> NDArray[np.float64]:
@@ -101,9 +118,11 @@ def light_on_ball(vocabulary: Vocabulary, environment: str) -> NDArray[np.float6
         direction = np.asarray(lamp.position) / distance
         # Lambert's cosine law; a surface that is turned away gets nothing.
         cosine = np.clip(normals @ direction, 0, None)
-        if lamp.type == "sun":  # its energy is W/m², whatever the distance
+        if lamp.type == "sun":
+            # Its energy is watts per square metre, whatever the distance.
             strength = lamp.energy / math.pi
         else:
+            # Watts, of which less arrives with the square of the distance.
             strength = lamp.energy / (math.pi * distance) ** 2
         light += cosine[:, None] * strength * np.asarray(lamp.color)
     return light
@@ -141,12 +160,13 @@ def _without_color(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 SIDE = 64
+"""Width and height of a mask, pixels."""
 HEADINGS = 8
+"""Headings at which objects are compared."""
 ALIKE = 0.95
 """Two objects look alike if the intersection over union of their masks is larger."""
-_SPACING = (
-    1.2 / SIDE
-)  # distance of points on a surface, in units of its mesh: less than a pixel of a mask
+_SPACING = 1.2 / SIDE
+"""Distance of points on a surface, in units of its mesh: less than a pixel of a mask."""
 _R2 = (0.7548776662466927, 0.5698402909980532)
 """Steps of Roberts' low-discrepancy sequence in two dimensions."""
 
@@ -161,12 +181,13 @@ def alike(vocabulary: Vocabulary) -> Iterator[tuple[str, str, float]]:
     """
     names = list(vocabulary.objects)
     points: dict[str, NDArray[np.float32]] = {}
-    for mesh in vocabulary.meshes.values():
+    masks_of_objects = []
+    for name in names:
+        mesh = vocabulary.meshes[name]
         if mesh not in points:
             points[mesh] = surface_points(find_mesh(mesh, vocabulary.assets))
-    masks = np.stack(
-        [_masks_of(vocabulary, name, points[vocabulary.meshes[name]]) for name in names]
-    )
+        masks_of_objects.append(_masks_of(vocabulary, name, points[mesh]))
+    masks = np.stack(masks_of_objects)
 
     # Intersections of all pairs of masks as one product of matrices: the area of a mask is its
     # product with itself.
@@ -175,7 +196,8 @@ def alike(vocabulary: Vocabulary) -> Iterator[tuple[str, str, float]]:
     areas = flat.sum(1)
     unions = areas[:, None] + areas[None, :] - intersections
     overlaps = (intersections / unions).reshape(len(names), HEADINGS, len(names), HEADINGS)
-    best_overlap = overlaps.max(3)  # by object, heading and other object
+    # By object, heading and other object; then by object and other object.
+    best_overlap = overlaps.max(3)
     likeness = best_overlap.mean(1)
     likeness = np.maximum(likeness, likeness.T)
     for i, j in zip(*np.nonzero(np.triu(likeness > ALIKE, 1)), strict=True):
@@ -184,7 +206,8 @@ def alike(vocabulary: Vocabulary) -> Iterator[tuple[str, str, float]]:
 
 def _masks_of(vocabulary: Vocabulary, name: str, points: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Masks (HEADINGS, SIDE, SIDE) of an object at headings spread over its possible range."""
-    spec, view = vocabulary.objects[name], vocabulary.camera
+    spec = vocabulary.objects[name]
+    view = vocabulary.camera
     camera = Camera(view.position, view.target, view.lens, view.sensor)
     mean_scale = sum(vocabulary.scales) / len(vocabulary.scales)
     scaled_points = points * np.float32(mean_scale)
@@ -192,20 +215,35 @@ def _masks_of(vocabulary: Vocabulary, name: str, points: NDArray[np.float32]) ->
     masks = []
     for i in range(HEADINGS):
         heading = middle + math.radians(spec.turn) * ((i + 0.5) / HEADINGS - 0.5)
-        if spec.shows == "side":  # every other heading shows the other side
+        if spec.shows == "side":
+            # Every other heading shows the other side.
             heading += math.pi * (i % 2)
         masks.append(mask(scaled_points, heading, camera))
     return np.stack(masks)
 
 
 def mask(points: NDArray[np.float32], heading: float, camera: Camera) -> NDArray[np.bool_]:
-    """The mask (SIDE, SIDE) of points (n, 3) turned by `heading` (radians) about z, scaled to touch
-    the edges."""
+    """Draw the mask of an object, scaled so that it touches the edges.
+
+    Args:
+        points: Points on its surface (n, 3), metres.
+        heading: Its turn about z, radians.
+        camera: The camera that sees it at the origin.
+
+    Returns:
+        (SIDE, SIDE).
+    """
     x, y, z = points.T
-    cos, sin = np.float32(math.cos(heading)), np.float32(math.sin(heading))
-    column, row, _ = project(camera, x * cos - y * sin, x * sin + y * cos, z, 1, 1)
-    column, row = column - column.min(), row - row.min()
+    cos = np.float32(math.cos(heading))
+    sin = np.float32(math.sin(heading))
+    turned_x = x * cos - y * sin
+    turned_y = x * sin + y * cos
+    # An image of 1 x 1 pixels: the scale follows from the outline itself.
+    column, row, _ = project(camera, turned_x, turned_y, z, 1, 1)
+    column = column - column.min()
+    row = row - row.min()
     scale = (SIDE - 1) / max(column.max(), row.max())
+
     pixels = np.zeros((SIDE, SIDE), bool)
     pixels[_centred(row * scale), _centred(column * scale)] = True
     # Points may miss a pixel between two that they hit.
@@ -240,7 +278,8 @@ def surface_points(mesh: UnitMesh) -> NDArray[np.float32]:
     # The sequence fills the square of both edges; its far half is folded onto the triangle.
     u, v = ((0.5 + number * step) % 1 for step in _R2)
     is_beyond = u + v > 1
-    u, v = np.where(is_beyond, 1 - u, u), np.where(is_beyond, 1 - v, v)
+    u = np.where(is_beyond, 1 - u, u)
+    v = np.where(is_beyond, 1 - v, v)
     along_first = u[:, None].astype(np.float32) * first_edges[triangle]
     along_second = v[:, None].astype(np.float32) * second_edges[triangle]
     return np.concatenate([vertices, triangles[triangle, 0] + along_first + along_second])
@@ -262,22 +301,35 @@ def _triangles(faces: Iterable[list[int]]) -> NDArray[np.int64]:
 LEAST_CONTRAST = 3.5
 """Minimum contrast of a texture on an object. Contrast is the 20% quantile, over the object's
 pixels, of the local spread of colours: root mean square distance in CIELAB in a window of about a
-seventh of the object."""
-_TEXTURE_SIDE = 128  # pixels, at draft quality: the smallest usual image size
-_GRAY = 0.5  # linear light of the surface that textures are compared with
-_WINDOW = 0.15  # standard deviation of the window, over the root of the object's area
-_PART = 0.2  # share of the object that may be plain, as between two marks
-_PLAIN = "plain surface"  # no family uses this name
+seventh of the object. The textures of `pug` had 4 to 32; stripes that leave a side plain had 1 to
+2."""
+_TEXTURE_SIDE = 128
+"""Width and height of the compared images, pixels: the smallest usual size."""
+_GRAY = 0.5
+"""Linear light of the surface that textures are compared with."""
+_WINDOW = 0.15
+"""Standard deviation of the window, over the root of the object's area."""
+_PART = 0.2
+"""Share of the object that may be plain, as between two marks."""
+_PLAIN = "plain surface"
+"""Name of the value without a texture; no family uses it."""
 
 
 def contrasts(
     vocabulary: Vocabulary, workers: int, known: Sequence[Vocabulary] = ()
 ) -> Iterator[tuple[str, str, str, float]]:
-    """Kind, category, value and contrast of each texture on each object, at the middle of its
-    headings.
+    """Render each texture on each object, at the middle of its headings, and measure its contrast.
 
-    `known`: families whose textures on their objects are skipped. Raises UserError if Blender
-    cannot render the images.
+    Args:
+        vocabulary: The family.
+        workers: Number of render processes.
+        known: Families whose textures on their objects are skipped.
+
+    Yields:
+        Kind, category, value and contrast.
+
+    Raises:
+        UserError: Blender cannot render the images.
     """
     for kind, values in vocabulary.attributes.items():
         textured = [name for name, value in values.items() if value.texture is not None]
@@ -287,7 +339,6 @@ def contrasts(
         usual = {own: compared.values(own)[0] for own in compared.attributes}
         environment = next(iter(compared.environments))
 
-        # For each object first the plain surface, then its textures.
         swatches: list[tuple[str, str]] = []
         for category in vocabulary.objects:
             unknown = []
@@ -295,6 +346,7 @@ def contrasts(
                 if not any(_has(family, vocabulary, kind, category, value) for family in known):
                     unknown.append((category, value))
             if unknown:
+                # The plain surface first, since the textures are compared with it.
                 swatches += [(category, _PLAIN), *unknown]
         scenes = [
             single_scene(compared, category, {**usual, kind: value}, environment, close=False)
@@ -319,8 +371,16 @@ def _has(known: Vocabulary, vocabulary: Vocabulary, kind: str, category: str, va
 
 
 def contrast_of(textured: NDArray[np.float64], plain: NDArray[np.float64], mask: Mask) -> float:
-    """The contrast of a texture within a mask [h, w]. The images [h, w, 3], with and without it,
-    are linear light."""
+    """Measure the contrast of a texture.
+
+    Args:
+        textured: The image of an object with it, linear light [h, w, 3].
+        plain: The image of the same object without it.
+        mask: The object's pixels [h, w].
+
+    Returns:
+        The contrast, as LEAST_CONTRAST defines it; 0 if no pixel shows the object.
+    """
     # Pixels of the edge mix the object with what is behind it; a thin object has no others.
     inside = ndimage.binary_erosion(mask)
     if not inside.any():
@@ -333,6 +393,8 @@ def contrast_of(textured: NDArray[np.float64], plain: NDArray[np.float64], mask:
     lab = np.zeros(textured.shape)
     lab[inside] = rgb2lab(encoded(_GRAY * textured[inside] / brightness))
 
+    # The local spread: the variance in a window is E[x²] - E[x]². Blurring counts pixels outside of
+    # the object as 0, so the blurred values are divided by the blurred mask.
     sigma = _WINDOW * float(np.sqrt(inside.sum()))
     weight = np.maximum(ndimage.gaussian_filter(inside.astype(float), sigma), 1e-6)
 

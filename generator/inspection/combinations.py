@@ -1,7 +1,7 @@
 """Cuts a thumbnail of every value on every category out of a world's images, for the sheet and the
 page of `gen preview`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from PIL import Image
 
 from generator.dataset.reader import World
 from generator.holdout.holdout import Binding, Holdout
-from generator.vocabulary.relations import GROUND
+from generator.vocabulary.relations import AGAIN, GROUND
 from generator.vocabulary.schema import parse_vocabulary
 
 THUMBNAIL_SIDE = 112
@@ -110,7 +110,7 @@ def relation_grids(world: World, holdout_data: Mapping[str, Any]) -> list[Combin
                 for second in categories
             ]
         phrase = vocabulary.relations[relation].phrase
-        title = f"row {phrase.replace(GROUND, 'column')}"
+        title = f"row {phrase.replace(GROUND, 'column').replace(AGAIN, 'the column')}"
         if GROUND not in phrase:
             title += " column"
         grids.append(CombinationGrid(relation, holdout.category, categories, rows, title))
@@ -127,13 +127,26 @@ def _largest_objects(world: World, kind: str) -> dict[Binding, _ShownObject]:
                 continue
             for listed in row["objects"]:
                 binding = (dict(listed["attributes"])[kind], listed["category"])
-                left, top, right, bottom = listed["amodal_box"]
-                area = (right - left) * (bottom - top) * listed["visible_fraction"]
+                area = _visible_area(listed)
                 if binding not in largest or area > largest[binding].visible_area:
-                    largest[binding] = _ShownObject(
-                        row["scene_id"], (left, top, right, bottom), area
-                    )
+                    left, top, right, bottom = listed["amodal_box"]
+                    box = (left, top, right, bottom)
+                    largest[binding] = _ShownObject(row["scene_id"], box, area)
     return largest
+
+
+def _visible_area(listed: Mapping[str, Any]) -> float:
+    """The visible area of an object of scenes.parquet, pixels: that of its box, less what is
+    hidden."""
+    left, top, right, bottom = listed["amodal_box"]
+    return float((right - left) * (bottom - top) * listed["visible_fraction"])
+
+
+def _box_around(first: Sequence[int], second: Sequence[int]) -> tuple[int, int, int, int]:
+    """The smallest box that holds two boxes."""
+    left, top = min(first[0], second[0]), min(first[1], second[1])
+    right, bottom = max(first[2], second[2]), max(first[3], second[3])
+    return left, top, right, bottom
 
 
 def _largest_pairs(world: World, relation: str) -> dict[tuple[str, str], _ShownObject]:
@@ -147,18 +160,13 @@ def _largest_pairs(world: World, relation: str) -> dict[tuple[str, str], _ShownO
             for fact in row["relations"]:
                 if fact["relation"] != relation:
                     continue
-                listed = [row["objects"][fact[end]] for end in ("subject", "object")]
-                lefts, tops, rights, bottoms = zip(
-                    *(obj["amodal_box"] for obj in listed), strict=True
-                )
-                areas = []
-                for obj in listed:
-                    left, top, right, bottom = obj["amodal_box"]
-                    areas.append((right - left) * (bottom - top) * obj["visible_fraction"])
-                pair = (listed[0]["category"], listed[1]["category"])
-                if pair not in largest or min(areas) > largest[pair].visible_area:
-                    box = (min(lefts), min(tops), max(rights), max(bottoms))
-                    largest[pair] = _ShownObject(row["scene_id"], box, min(areas))
+                subject = row["objects"][fact["subject"]]
+                other = row["objects"][fact["object"]]
+                pair = (subject["category"], other["category"])
+                area = min(_visible_area(subject), _visible_area(other))
+                if pair not in largest or area > largest[pair].visible_area:
+                    box = _box_around(subject["amodal_box"], other["amodal_box"])
+                    largest[pair] = _ShownObject(row["scene_id"], box, area)
     return largest
 
 
@@ -168,8 +176,8 @@ def _cut_out(world: World, shown_object: _ShownObject | None) -> Image.Image | N
         return None
     image = world.image(shown_object.scene_id)
     left, top, right, bottom = shown_object.box
-    wanted_side = max(right - left, bottom - top) * (1 + 2 * _MARGIN)
-    side = min(wanted_side, *image.size)
+    side_with_margin = max(right - left, bottom - top) * (1 + 2 * _MARGIN)
+    side = min(side_with_margin, *image.size)
     x = min(max((left + right - side) / 2, 0), image.width - side)
     y = min(max((top + bottom - side) / 2, 0), image.height - side)
     size = (THUMBNAIL_SIDE, THUMBNAIL_SIDE)

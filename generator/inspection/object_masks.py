@@ -42,11 +42,14 @@ def object_masks(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) ->
         UserError: A mesh is not installed.
         ValueError: An object is not in front of the camera.
     """
-    whole = [
-        object_mask(scene_object, scene.camera, vocabulary, size) for scene_object in scene.objects
-    ]
-    eye = scene.camera.position
-    distances = [math.dist(eye, scene_object.position) for scene_object in scene.objects]
+    whole = []
+    distances = []
+    for scene_object in scene.objects:
+        whole.append(object_mask(scene_object, scene.camera, vocabulary, size))
+        distances.append(math.dist(scene.camera.position, scene_object.position))
+
+    # From the nearest on, each object loses the pixels of those before it. All of an object counts
+    # as far away as the point it stands on.
     nearest_first = sorted(range(len(whole)), key=distances.__getitem__)
     hidden = np.zeros(size[::-1], bool)
     masks: dict[int, ObjectMask] = {}
@@ -59,7 +62,21 @@ def object_masks(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) ->
 def object_mask(
     scene_object: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tuple[int, int]
 ) -> Mask:
-    """The mask of an object as if nothing hid it. Arguments and errors as of `object_masks`."""
+    """Draw the mask of an object as if nothing hid it.
+
+    Args:
+        scene_object: The object.
+        camera: The camera of its scene.
+        vocabulary: The vocabulary of its family.
+        size: Width and height of the image, pixels.
+
+    Returns:
+        The mask [height, width].
+
+    Raises:
+        UserError: The mesh is not installed.
+        ValueError: The object is not in front of the camera.
+    """
     mesh_name = vocabulary.meshes[scene_object.category]
     vertices, faces = _load_mesh(mesh_name, vocabulary.assets)
 
@@ -68,8 +85,9 @@ def object_mask(
     x, y, z = (vertices * scale).T
     cos, sin = math.cos(scene_object.heading), math.sin(scene_object.heading)
     right, along, up = scene_object.position
-    x, y, z = x * cos - y * sin + right, x * sin + y * cos + along, z + up
-    column, row, depth = project(camera, x, y, z, *size)
+    world_x = x * cos - y * sin + right
+    world_y = x * sin + y * cos + along
+    column, row, depth = project(camera, world_x, world_y, z + up, *size)
     if not (depth > 0).all():
         raise ValueError(f"the {scene_object.category} is not in front of the camera")
 
@@ -81,8 +99,10 @@ def object_mask(
     for faces_of_n_corners in faces:
         corners = points[faces_of_n_corners]
         is_large = np.ptp(corners, axis=1).max(1) > 1
+        # Pillow takes a polygon as x, y, x, y and so on.
         n_numbers = 2 * corners.shape[1]
-        for polygon in corners[is_large].reshape(int(is_large.sum()), n_numbers).tolist():
+        polygons = corners[is_large].reshape(int(is_large.sum()), n_numbers)
+        for polygon in polygons.tolist():
             pen.polygon(polygon, fill=1)
         # The corners alone fill a face that is smaller than a pixel.
         pen.point(corners[~is_large].round().reshape(-1).tolist(), fill=1)

@@ -111,14 +111,20 @@ def _reproduce(
 def _result_of(future: "Future[Reproduced]") -> Reproduced:
     try:
         return future.result()
-    except BrokenProcessPool:  # as when memory ran out
+    except BrokenProcessPool:
+        # As when memory ran out.
         return Reproduced(False, (), "its process ended early")
 
 
 def _joined(*parts: Reproduced) -> Reproduced:
-    reasons = dict.fromkeys(part.reason for part in parts if not part.done)
-    findings = tuple(difference for part in parts for difference in part.findings)
-    return Reproduced(not reasons, findings, "; ".join(reasons))
+    """The results of several components as one: done if all are."""
+    reasons: dict[str, None] = {}
+    findings: list[Finding] = []
+    for part in parts:
+        if not part.done:
+            reasons[part.reason] = None
+        findings += part.findings
+    return Reproduced(not reasons, tuple(findings), "; ".join(reasons))
 
 
 @dataclass(frozen=True)
@@ -204,7 +210,8 @@ def _remake_world(source: World, target: Path, progress: Progress) -> str | None
         writer.keep_plan(plan.root / "world")
         records = _render_records(source, scenes, prepared.vocabulary)
         for record in progress.follow(records, "scenes again", len(scenes)):
-            if "tar_bytes" in request:  # the writer packs them; else their digests are enough
+            # The writer packs them; otherwise their digests are enough.
+            if "tar_bytes" in request:
                 _copy_scene_files(source, record.get("files", {}), writer.folder)
             writer.add(record)
         writer.finish(prepared.vocabulary.text)
@@ -219,7 +226,10 @@ def _prepare_recorded(request: Mapping[str, Any], n_scenes: int) -> Prepared:
     """
     prepared = Prepared.from_request(request)
     # A forged manifest could ask for millions of scenes and keep this process busy for days.
-    n_planned = sum(sum(part.counts.values()) for part in prepared.parts if part.counts is not None)
+    n_planned = 0
+    for part in prepared.parts:
+        if part.counts is not None:
+            n_planned += sum(part.counts.values())
     _, n_shards = request.get("shard", (1, 1))
     least, most = prepared.objects
     is_plausible = n_planned <= 1_000 + 10 * n_scenes * n_shards
@@ -236,7 +246,8 @@ def _render_records(
 ) -> Iterator[dict[str, Any]]:
     """For each planned scene, what the worker that rendered it answered, by its recorded poses.
     Raises UserError if a row of the world does not match the plan."""
-    rows = (row for batch in world.batches("scenes", SCENES.names) for row in batch.to_pylist())
+    batches = world.batches("scenes", SCENES.names)
+    rows = (row for batch in batches for row in batch.to_pylist())
     first_of_pair: Scene | None = None
     for planned, row in zip_longest(scenes, rows):
         if planned is None or row is None or planned.scene_id != row["scene_id"]:
@@ -273,6 +284,7 @@ def _place_as_recorded(
     from the first scene of its ladder, so its own record must not decide anything. If that scene
     failed, the record is all that there is of its poses.
     """
+    # A scene that follows from the first of its pair or ladder.
     if planned.ladder is not None:
         if first_of_pair is not None:
             return at_step(first_of_pair, planned)
@@ -281,10 +293,11 @@ def _place_as_recorded(
         return exchanged(first_of_pair, planned.exchange)
     if first_of_pair is not None and planned.turn is not None:
         return turned(first_of_pair, planned.turn, vocabulary)
-    objects = [
-        SceneObject(category, attributes, pose.position, pose.heading)
-        for (category, attributes), pose in zip(planned.objects, recorded.objects, strict=True)
-    ]
+
+    # A scene by its own record.
+    objects = []
+    for (category, attributes), pose in zip(planned.objects, recorded.objects, strict=True):
+        objects.append(SceneObject(category, attributes, pose.position, pose.heading))
     scene = replace(
         recorded,
         objects=tuple(objects),
@@ -292,6 +305,8 @@ def _place_as_recorded(
         yaw=planned.yaw,
         azimuth=planned.azimuth,
     )
+
+    # A twin by its own record, since its first scene failed.
     if planned.twin_of is not None and planned.turn is not None:
         # The recorded camera is turned already.
         twin = turned(scene, planned.turn, vocabulary)
@@ -300,10 +315,9 @@ def _place_as_recorded(
         return scene
     # `planned.objects` are those before the exchange, the recorded poses those after it.
     twin_objects = exchanged(scene, planned.exchange).objects
-    posed = [
-        replace(twin_object, heading=pose.heading)
-        for twin_object, pose in zip(twin_objects, recorded.objects, strict=True)
-    ]
+    posed = []
+    for twin_object, pose in zip(twin_objects, recorded.objects, strict=True):
+        posed.append(replace(twin_object, heading=pose.heading))
     return replace(scene, objects=tuple(posed))
 
 

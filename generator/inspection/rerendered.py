@@ -33,7 +33,8 @@ LEAST_DECIBELS = 38.0
 """Minimum PSNR between renders of a scene on different machines, in the whole image and in the box
 of every object."""
 LARGEST_DIFFERENCE = 12.0
-"""Maximum mean difference of a block of 8x8 pixels, 0..255, between such renders."""
+"""Maximum mean difference of a block of 8x8 pixels, 0..255, between such renders. A mark of a few
+pixels hardly changes the PSNR, but its block."""
 _BLOCK = 8  # pixels
 _BOX_TOLERANCE = 1
 """Pixels by which a recorded box may differ."""
@@ -44,7 +45,8 @@ _EQUAL_SHARE = 0.99
 _VALUE_TOLERANCE = 0.01
 """Difference of equal numbers: metres of depth, or components of a unit normal."""
 _COMMON_CORRELATION = 0.2
-"""Maximum of: correlation of differences within a split minus correlation between splits."""
+"""Maximum of: correlation of differences within a split minus correlation between splits. Only a
+mark of the split is shared by its images alone, however faint it is in each."""
 _FEWEST_IMAGES = 4
 """Minimum number of images for a correlation."""
 

@@ -24,8 +24,15 @@ from generator.inspection.combinations import (
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 # Of a contact sheet, pixels.
-_IMAGE_WIDTH, _GAP, _LINE, _HEADING = 280, 10, 20, 30
-_INK, _FAINT, _PAPER = (20, 20, 20), (110, 110, 110), (255, 255, 255)
+_IMAGE_WIDTH = 280
+_GAP = 10
+_LINE = 20
+_HEADING = 30
+
+# Colours of all sheets.
+_INK = (20, 20, 20)
+_FAINT = (110, 110, 110)
+_PAPER = (255, 255, 255)
 
 
 def draw_preview(
@@ -96,15 +103,15 @@ def scenes_of(
                 f"{did_you_mean(split, present)}"
             )
     scenes: dict[str, list[str]] = {split: [] for split in splits or present}
-    ids, split_of = (benchmark.splits[name].to_pylist() for name in ("scene_id", "split"))
-    for scene_id, split in zip(ids, split_of, strict=True):
+    scene_ids = benchmark.splits["scene_id"].to_pylist()
+    splits_of_scenes = benchmark.splits["split"].to_pylist()
+    for scene_id, split in zip(scene_ids, splits_of_scenes, strict=True):
         if split in scenes:
             scenes[split].append(scene_id)
-    if number is None:
-        return scenes
-    return {
-        split: Stream("preview", seed, split).sample(own, number) for split, own in scenes.items()
-    }
+    if number is not None:
+        for split, own in scenes.items():
+            scenes[split] = Stream("preview", seed, split).sample(own, number)
+    return scenes
 
 
 def _example_texts(benchmark: Benchmark, scenes: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -115,8 +122,9 @@ def _example_texts(benchmark: Benchmark, scenes: Sequence[str]) -> list[tuple[st
     holdout = benchmark.holdout or {}
     if holdout.get("triples") and not holdout.get("bindings"):
         # Only relations are held out, so texts with relations are the telling ones.
-        ids, numbers = (benchmark.texts[name].to_pylist() for name in ("text_id", "n_relations"))
-        n_relations = dict(zip(ids, numbers, strict=True))
+        text_ids = benchmark.texts["text_id"].to_pylist()
+        numbers = benchmark.texts["n_relations"].to_pylist()
+        n_relations = dict(zip(text_ids, numbers, strict=True))
         rows.sort(key=lambda row: not n_relations[row[1]])
     for scene_id, text_id, slot in rows:
         own = texts[scene_id]
@@ -144,6 +152,7 @@ def contact_sheet(groups: Sequence[Group], width: int, title: str) -> Image.Imag
     bold = ImageFont.load_default(20)
     _, first_images = groups[0]
     first_image, _ = first_images[0]
+    # Larger images are reduced, by any factor.
     factor = width // first_image.width or width / first_image.width
     size = (round(factor * first_image.width), round(factor * first_image.height))
     n_columns = max(len(images) for _, images in groups)
@@ -163,7 +172,8 @@ def contact_sheet(groups: Sequence[Group], width: int, title: str) -> Image.Imag
         rows[-1].append((heading, [*images, *blanks]))
         n_free -= n_needed
 
-    strips = [_draw_row(row, size, _GAP + n_columns * (size[0] + _GAP), bold) for row in rows]
+    row_width = _GAP + n_columns * (size[0] + _GAP)
+    strips = [_draw_row(row, size, row_width, bold) for row in rows]
     height = _GAP + sum(strip.height for strip in strips)
     sheet = Image.new("RGB", (strips[0].width, height), _PAPER)
     top = _GAP
@@ -195,7 +205,8 @@ def _draw_row(
     n_lines = []
     for nth_texts in zip_longest(*chain.from_iterable(wrapped), fillvalue=()):
         n_lines.append(max(len(lines) for lines in nth_texts))
-    strip = Image.new("RGB", (width, _HEADING + size[1] + sum(n_lines) * _LINE + _GAP), _PAPER)
+    height = _HEADING + size[1] + sum(n_lines) * _LINE + _GAP
+    strip = Image.new("RGB", (width, height), _PAPER)
     pen = ImageDraw.Draw(strip)
     left = _GAP
     for (heading, images), texts_of_images in zip(groups, wrapped, strict=True):
@@ -234,8 +245,13 @@ def _shorten(line: str, font: Font, width: int) -> str:
 
 
 # Of a grid, pixels.
-_CELL_GAP, _FRAME, _GRID_HEADING, _HATCHING = 8, 4, 26, 12
-_HATCHING_INK, _HELD_OUT_INK = (205, 205, 205), (230, 90, 0)
+_CELL_GAP = 8
+_FRAME = 4
+_GRID_HEADING = 26
+_HATCHING = 12
+
+_HATCHING_INK = (205, 205, 205)
+_HELD_OUT_INK = (230, 90, 0)
 
 
 def draw_grid(root: Path, benchmark_name: str | None, out: Path) -> Path:

@@ -21,8 +21,10 @@ from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
 from generator.vocabulary.tables import ObjectSpec
 
-_SIDE, _COLUMNS = 128, 12
-"""Width of a swatch in pixels, and swatches in a row."""
+_SIDE = 128
+"""Width and height of a swatch, pixels."""
+_COLUMNS = 12
+"""Swatches in a row."""
 Row = tuple[str, list[tuple[str, Scene]]]
 """A heading and the swatches beneath it, each a label and a scene."""
 
@@ -54,9 +56,14 @@ def draw_swatches(family: str, out: Path, workers: int) -> Path:
     return save_sheet(contact_sheet(groups, _SIDE, vocabulary.name), out)
 
 
-_PANORAMA_WIDTH, _ANGLES_HEIGHT = 1440, 24  # pixels
+_PANORAMA_WIDTH = 1440
+"""Pixels: four for each degree."""
+_ANGLES_HEIGHT = 24
+"""Height of the strip of angles above the panorama, pixels."""
 _DEGREES_APART = 15
-_MEDIAN_BRIGHTNESS = 0.4  # before the tone curve that keeps windows from being white
+"""Degrees between two angles that are written there."""
+_MEDIAN_BRIGHTNESS = 0.4
+"""Median of the panorama before the tone curve, which keeps windows from being white."""
 
 
 def draw_panorama(name: str, out: Path) -> Path:
@@ -138,7 +145,8 @@ def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[Row
     first, *others = vocabulary.environments
     for kind in vocabulary.attributes:
         environments = [first] if everything else []
-        if kind == tested:  # it must be legible in every environment
+        if kind == tested:
+            # It must be legible in every environment.
             environments = [first, *others]
         for environment in environments:
             heading = kind
@@ -176,7 +184,8 @@ def _with_images(rows: list[Row], vocabulary: Vocabulary, workers: int) -> list[
     return groups
 
 
-_ROOM = 1.45  # half the width of a close view, in radii of the largest object
+_ROOM = 1.45
+"""Half the width of a close view, in radii of the largest object."""
 
 
 def single_scene(
@@ -199,7 +208,8 @@ def single_scene(
             camera.
         sector: Index of the sector of a photographed place; the camera looks at its middle.
     """
-    view, place = vocabulary.camera, vocabulary.environments[environment]
+    view = vocabulary.camera
+    place = vocabulary.environments[environment]
     camera = Camera(view.position, view.target, view.lens, view.sensor)
     if close:
         radius = max(vocabulary.radii)
@@ -207,13 +217,15 @@ def single_scene(
         # A lens of focal length f shows a width of sensor x distance / f.
         lens = view.sensor * math.dist(view.position, target) / (2 * _ROOM * radius)
         camera = Camera(view.position, target, lens, view.sensor)
-    lamps = {
-        lamp_name: Lamp(lamp.type, lamp.energy, lamp.size, lamp.color, lamp.position)
-        for lamp_name, lamp in {**vocabulary.lamps, **place.lamps}.items()
-    }
+    lamps = {}
+    for lamp_name, lamp in {**vocabulary.lamps, **place.lamps}.items():
+        lamps[lamp_name] = Lamp(lamp.type, lamp.energy, lamp.size, lamp.color, lamp.position)
     heading = vocabulary.facing(name, view.position)
     scene_object = SceneObject(name, dict(attributes), (0.0, 0.0, 0.0), heading)
-    yaw = sum(place.photo.sectors[sector]) / 2 % 360 if place.photo else 0.0
+    yaw = 0.0
+    if place.photo:
+        # The middle of the sector.
+        yaw = sum(place.photo.sectors[sector]) / 2 % 360
     return Scene((scene_object,), camera, lamps, environment, yaw)
 
 

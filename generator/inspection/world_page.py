@@ -15,12 +15,14 @@ from PIL import Image
 from generator.base.errors import visible
 from generator.base.files import write_text
 from generator.base.pages import as_json, coded, data_url, page_environment, thumbnails
+from generator.dataset.own_frames import describe_own_frames, other_triples, own_frames_of
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.inspection.combinations import THUMBNAIL_SIDE, Combination, combination_grid
 from generator.inspection.sheets import scenes_of
 from generator.scene.scene import Scene
 
-_MASK_SIDE = 192  # pixels
+_MASK_SIDE = 192
+"""Longest side of a mask on the page, pixels."""
 _MASK_COLORS = (
     (0, 0, 0),  # no object; it is drawn transparent
     (230, 159, 0),
@@ -74,7 +76,8 @@ def write_world_page(
     """
     dataset = Dataset.open(root)
     benchmark = dataset.benchmark(benchmark_name)
-    scenes, split_of = [], []
+    scenes: list[str] = []
+    split_of: list[str] = []
     for split, own_scenes in scenes_of(benchmark, splits, number, seed).items():
         scenes += own_scenes
         split_of += [split] * len(own_scenes)
@@ -101,13 +104,19 @@ def write_world_page(
 def _describe_holdout(benchmark: Benchmark, n_images: int) -> str:
     """The sentence at the top of the page."""
     holdout = benchmark.holdout or {}
-    kind, category = holdout.get("kind", "value"), holdout.get("category", "object")
+    kind = holdout.get("kind", "value")
+    category = holdout.get("category", "object")
+    n_bindings = len(holdout.get("bindings", ()))
+    all_triples = holdout.get("triples", ())
+    n_triples = len(other_triples(all_triples))
+    own_frames = own_frames_of(all_triples)
     parts = []
-    n_bindings, n_triples = len(holdout.get("bindings", ())), len(holdout.get("triples", ()))
     if n_bindings:
         parts.append(f"{n_bindings} combinations of {kind} and {category}")
     if n_triples:
         parts.append(f"{n_triples} relations between two objects")
+    if own_frames:
+        parts.append(f"the directions {describe_own_frames(own_frames)}")
     if not parts:
         return f"{n_images:,} images."
     return f"{n_images:,} images; training shows none of {' and '.join(parts)}."
@@ -118,10 +127,9 @@ def _grid_variables(world: World, benchmark: Benchmark) -> dict[str, Any]:
     if not (benchmark.holdout and benchmark.holdout.get("bindings")):
         return {}
     grid = combination_grid(world, benchmark.holdout)
-    rows = [
-        (value, [_cell_variables(combination) for combination in combinations])
-        for value, combinations in grid.rows.items()
-    ]
+    rows = []
+    for value, combinations in grid.rows.items():
+        rows.append((value, [_cell_variables(combination) for combination in combinations]))
     return {
         "rows": rows,
         "objects": grid.categories,
@@ -149,28 +157,28 @@ def _gallery_data(
     """The data of the images for the gallery (generator.base.pages): an item without runs for each
     image."""
     index_of = {scene_id: i for i, scene_id in enumerate(scenes)}
-    rows = {row["scene_id"]: row for row in world.scenes.to_pylist() if row["scene_id"] in index_of}
-    objects = [rows[scene_id]["objects"] for scene_id in scenes]
-    kind = (benchmark.holdout or {}).get("kind", "color")
-    bindings = []
-    for own_objects in objects:
-        pairs = [
-            f"{dict(listed['attributes']).get(kind)}:{listed['category']}" for listed in own_objects
-        ]
-        bindings.append(";".join(pairs))
-    environments = [Scene.from_json(rows[scene_id]["scene"]).environment for scene_id in scenes]
+    row_of = {
+        row["scene_id"]: row for row in world.scenes.to_pylist() if row["scene_id"] in index_of
+    }
+    rows = [row_of[scene_id] for scene_id in scenes]
 
+    # What each image shows.
+    kind = (benchmark.holdout or {}).get("kind", "color")
+    bindings = [_bindings_of(row, kind) for row in rows]
+    environments = [Scene.from_json(row["scene"]).environment for row in rows]
+    object_counts = [str(len(row["objects"])) for row in rows]
+    boxes = [[_box_data(scene_object, row) for scene_object in row["objects"]] for row in rows]
+
+    # The texts of image i are those from starts[i] to starts[i + 1]; each different text has one
+    # number.
     listed = _listed_texts(benchmark, index_of)
-    # The texts of image i are those from starts[i] to starts[i + 1].
     starts = np.searchsorted([text.scene for text, _ in listed], np.arange(len(scenes) + 1))
     number_of: dict[str, int] = {}
-    numbers = [
-        number_of.setdefault(benchmark.text_of[text.text_id], len(number_of)) for text, _ in listed
-    ]
-    boxes = [
-        [_box_data(listed, rows[scene_id]) for listed in own_objects]
-        for scene_id, own_objects in zip(scenes, objects, strict=True)
-    ]
+    numbers = []
+    for text, _ in listed:
+        words = benchmark.text_of[text.text_id]
+        numbers.append(number_of.setdefault(words, len(number_of)))
+
     masks = None
     if "masks" in world.outputs:
         masks = [_mask_url(world.mask(scene_id)) for scene_id in scenes]
@@ -180,7 +188,7 @@ def _gallery_data(
         "labels": {
             "split": coded(split_of),
             "place": coded(environments),
-            "number of objects": coded(str(len(own_objects)) for own_objects in objects),
+            "number of objects": coded(object_counts),
         },
         "bindings": coded(bindings),
         "candidates": {
@@ -200,17 +208,29 @@ def _gallery_data(
     }
 
 
+def _bindings_of(row: dict[str, Any], kind: str) -> str:
+    """The bindings of a scene, as `red:cube;blue:ball` (generator.base.clusters)."""
+    bindings = []
+    for scene_object in row["objects"]:
+        value = dict(scene_object["attributes"]).get(kind)
+        bindings.append(f"{value}:{scene_object['category']}")
+    return ";".join(bindings)
+
+
 def _listed_texts(benchmark: Benchmark, index_of: dict[str, int]) -> list[tuple[_ListedText, str]]:
     """Each text that is listed about a shown scene, with the protocols that ask it."""
-    ids, protocols = (benchmark.items[name].to_pylist() for name in ("item_id", "protocol"))
-    protocol_of = dict(zip(ids, protocols, strict=True))
-    columns = ("scene_id", "truth", "text_id", "item_id")
-    rows = zip(*(benchmark.candidates[name].to_pylist() for name in columns), strict=True)
-    listed = [
-        _ListedText(index_of[scene_id], int(not truth), text_id, protocol_of[item_id])
-        for scene_id, truth, text_id, item_id in rows
-        if scene_id in index_of
-    ]
+    item_ids = benchmark.items["item_id"].to_pylist()
+    protocol_of = dict(zip(item_ids, benchmark.items["protocol"].to_pylist(), strict=True))
+    column_names = ("scene_id", "truth", "text_id", "item_id")
+    columns = [benchmark.candidates[name].to_pylist() for name in column_names]
+    listed = []
+    for scene_id, truth, text_id, item_id in zip(*columns, strict=True):
+        if scene_id in index_of:
+            is_false = int(not truth)
+            text = _ListedText(index_of[scene_id], is_false, text_id, protocol_of[item_id])
+            listed.append(text)
+
+    # Several items may list the same text.
     texts = []
     for _, group in groupby(sorted(listed), key=lambda text: text[:3]):
         same_texts = list(group)

@@ -18,7 +18,8 @@ from generator.judge.text_reader import read_text
 from generator.judge.views import decide_view
 from generator.judge.world import World
 
-BATCH = 2000  # rows between two updates of the progress
+BATCH = 2000
+"""Rows between two updates of the progress."""
 TRAIN = "train"
 """The protocol whose items are training data, and the split of their scenes."""
 FRAMES_PROTOCOL, ASSUMED = "frames", "assumed"
@@ -63,6 +64,7 @@ class Benchmark:
     """
 
     world: World
+    """The world whose images its items are about."""
     tables: Mapping[str, pa.Table]
     """The judged columns of each table, by name of the table."""
     manifest: Mapping[str, Any]
@@ -234,8 +236,9 @@ class Benchmark:
             if rows.slot[row] == FIRST_IMAGE:
                 first_of_item[rows.item[row]] = self.scenes[rows.scene[row]]
         for row in view_rows:
-            first = first_of_item.get(rows.item[row])
+            # Without a first image there is nothing to compare: undecided, which is a finding.
             truth = None
+            first = first_of_item.get(rows.item[row])
             if first is not None:
                 text = self.text(rows.text[row])
                 truth = decide_view(text, first, self.scenes[rows.scene[row]])

@@ -13,10 +13,12 @@ import pyarrow as pa
 
 from generator.base.errors import UserError
 from generator.dataset.certificate import Level
-from generator.judge.held_out import ASYMMETRIC, DESIGNS
+from generator.judge.held_out import ASYMMETRIC, DESIGNS, own_frames_in_words
 
-_NAMED_CELLS = 4  # cells without questions that a certificate's sentence names
-_LISTED = 20  # findings of one fault that are listed one by one
+_NAMED_CELLS = 4
+"""Number of cells without questions that a certificate's sentence names."""
+_LISTED = 20
+"""Number of findings of one fault that a certificate lists one by one."""
 
 logger = logging.getLogger(__name__)
 
@@ -100,6 +102,7 @@ class Images:
     level: Level = Level.RECORDS
     """How many images were checked."""
     findings: Sequence[Finding] = ()
+    """Images that differ from their records."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Numbers for the certificate, by name."""
     sentence: str = ""
@@ -160,24 +163,18 @@ def make_certificate(
     if faults:
         status = "failed"
         listed = ", ".join(f"{count} x {fault}" for fault, count in faults.items())
-        sentence = f"failed: {listed}."
+        details = f"{listed}."
     else:
         status = "as declared" if declared else "clean"
-        proven = _describe_proof(manifest, declared, counts)
+        proof = _describe_proof(manifest, declared, counts)
         if empty_cells:
-            proven += f"; {_describe_cells(empty_cells)}"
-        remade = f"not made again, since {reproduced.reason}"
-        if reproduced.done:
-            remade = "made again byte for byte"
-        compared = images.sentence or "no pixel was compared"
-        sentence = (
-            f"{status}: judged: {proven}; {remade}; at the level of {images.level}: {compared}."
-        )
+            proof += f"; {_describe_cells(empty_cells)}"
+        details = f"judged: {proof}; {_describe_checks(images, reproduced)}."
     return {
         "status": status,
         "level": images.level,
         "reproduced": reproduced.done and not reproduced.findings,
-        "sentence": sentence,
+        "sentence": f"{status}: {details}",
         "findings": list(findings.listed()),
         "faults": faults,
         "declared_leaks": declared,
@@ -202,6 +199,16 @@ def _count_rows(tables: Mapping[str, pa.Table]) -> dict[str, int]:
     return counts
 
 
+def _describe_checks(images: Images, reproduced: Reproduced) -> str:
+    """Whether the files were made again, and how many images were checked, as two clauses."""
+    if reproduced.done:
+        remade = "made again byte for byte"
+    else:
+        remade = f"not made again, since {reproduced.reason}"
+    compared = images.sentence or "no pixel was compared"
+    return f"{remade}; at the level of {images.level}: {compared}"
+
+
 def _describe_cells(empty_cells: Sequence[str]) -> str:
     named = ", ".join(empty_cells[:_NAMED_CELLS])
     if len(empty_cells) > _NAMED_CELLS:
@@ -218,6 +225,9 @@ def _describe_proof(
         f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items "
         f"have {leaks}; every positive is true, every negative false"
     ]
+    own_frames = own_frames_in_words((manifest.get("holdout") or {}).get("triples", ()))
+    if own_frames:
+        clauses.append(f"training shows nothing and says nothing of {own_frames}")
     if manifest.get("exposed_negatives"):
         clauses.append("training negatives may name what is held out")
     if manifest.get("equal_familiarity") is not False:

@@ -7,7 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_CONVERTED = 8192  # values that are Python objects at the same time
+_CONVERTED = 8192
+"""Number of values that are Python objects at the same time: a column of millions is never copied
+whole."""
 
 
 def labels(column: pa.ChunkedArray) -> np.ndarray:
@@ -17,9 +19,11 @@ def labels(column: pa.ChunkedArray) -> np.ndarray:
     array(['seen', None, 'seen'], dtype=object)
     """
     coded = pc.dictionary_encode(column.combine_chunks())
-    names = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
-    missing = len(names) - 1
-    return names[pc.fill_null(coded.indices, missing).to_numpy(zero_copy_only=False)]
+    distinct = coded.dictionary.to_pylist()
+    # A null has no code of its own: it gets the code after the last.
+    codes = pc.fill_null(coded.indices, len(distinct))
+    names = np.array([*distinct, None], dtype=object)
+    return names[codes.to_numpy(zero_copy_only=False)]
 
 
 def row_numbers(column: pa.ChunkedArray, among: pa.Array | pa.ChunkedArray) -> np.ndarray:

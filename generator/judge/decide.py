@@ -131,6 +131,7 @@ def _decide_second_reading(
     scene: SceneGeometry,
 ) -> Truth:
     """Rule 4: "not left of a cube" read as "left of no cube"; the cube then needs no assignment."""
+    # The subjects that are in the relation to none of the objects: surely, and possibly.
     sure, possible = list(fitting), list(fitting)
     for subject, name, object_, *_ in none_of:
         relation = scene.decided(name, True)
@@ -140,13 +141,16 @@ def _decide_second_reading(
             if relation.sure[i] & fitting[object_]:
                 possible[subject] &= ~(1 << i)
 
+    # Then as in the first reading, without these objects and relations.
     unassigned = {object_ for _, _, object_, *_ in none_of}
     assigned = [i for i in range(len(fitting)) if i not in unassigned]
     others = tuple(relation for relation in relations if relation not in none_of)
     decided = _decided_relations(_renumbered(others, assigned), scene)
-    if not _can_assign([possible[i] for i in assigned], _possible_constraints(decided)):
+    possible_domains = [possible[i] for i in assigned]
+    if not _can_assign(possible_domains, _possible_constraints(decided)):
         return False
-    return True if _can_assign([sure[i] for i in assigned], _sure_constraints(decided)) else None
+    sure_domains = [sure[i] for i in assigned]
+    return True if _can_assign(sure_domains, _sure_constraints(decided)) else None
 
 
 def _mentions_of(relation: RelationMention) -> tuple[int, ...]:
@@ -205,7 +209,8 @@ def _members(objects: int) -> Iterator[int]:
 
 def _can_match(domains: list[int]) -> bool:
     """Whether the mentions can be assigned distinct objects of their domains (augmenting paths)."""
-    if len(domains) == 2:  # most texts
+    # Most texts mention two objects.
+    if len(domains) == 2:
         first, second = domains
         return bool(first and second and (first | second).bit_count() > 1)
     mention_of: dict[int, int] = {}
@@ -232,9 +237,12 @@ def _can_assign(domains: list[int], constraints: list[Constraint]) -> bool:
     constraint is met."""
     if not _can_match(domains):
         return False
-    if len(domains) == 2 and len(constraints) == 1:  # most texts with a relation
+    # Most texts with a relation have two objects.
+    if len(domains) == 2 and len(constraints) == 1:
         (subject, object_), allowed, _ = constraints[0]
         return any(allowed[i] & domains[object_] for i in _members(domains[subject]))
+
+    # Each relation of two narrows the domain of either end.
     partners: Partners = [[] for _ in domains]
     of_three = []
     for constraint in constraints:
@@ -262,6 +270,8 @@ def _search(
             if not allowed[chosen[subject]][chosen[object_]] & domains[third]:
                 return False
         return _can_match(domains)
+
+    # The smallest domain first, so that impossible branches end early.
     mention = min(unassigned, key=lambda place: domains[place].bit_count())
     rest = unassigned - {mention}
     for i in _members(domains[mention]):

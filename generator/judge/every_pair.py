@@ -16,6 +16,7 @@ from generator.judge.columns import labels, row_numbers
 from generator.judge.truth import TextPool
 
 _CAPTION = "c"
+"""The slot of an item's true caption."""
 
 
 def decided_scenes(benchmark: Benchmark) -> Iterator[SceneTruth]:
@@ -42,41 +43,53 @@ def decided_scenes(benchmark: Benchmark) -> Iterator[SceneTruth]:
 
 def _pools(benchmark: Benchmark) -> dict[str, TextPool]:
     """The retrieval pools by "pool ID", and the captions of raw retrieval by "PROTOCOL SPLIT"."""
-    texts_of: dict[str, set[int]] = defaultdict(set)
+    texts_of_pool: dict[str, set[int]] = defaultdict(set)
+
+    # The pools that the benchmark declares.
     table = benchmark.tables["pools"]
     texts = row_numbers(table["text_id"], benchmark.tables["texts"]["text_id"])
     for pool_id, text in zip(table["pool_id"].to_pylist(), texts.tolist(), strict=True):
-        texts_of[f"pool {pool_id}"].add(text)
+        texts_of_pool[f"pool {pool_id}"].add(text)
+
+    # Raw retrieval has no table: its pool is every true caption of a protocol and split.
     rows = benchmark.candidates
     for row in _captions_of_raw_retrieval(benchmark).tolist():
-        texts_of[_raw_pool_name(benchmark, rows.item[row])].add(int(rows.text[row]))
-    return {name: TextPool.of(benchmark, sorted(own)) for name, own in texts_of.items()}
+        pool = _raw_pool_name(benchmark, rows.item[row])
+        texts_of_pool[pool].add(int(rows.text[row]))
+
+    pools = {}
+    for pool, pool_texts in texts_of_pool.items():
+        pools[pool] = TextPool.of(benchmark, sorted(pool_texts))
+    return pools
 
 
 def _pools_of_scenes(benchmark: Benchmark, pools: dict[str, TextPool]) -> dict[int, set[str]]:
     """For each scene that an evaluation item asks about, the names of the pools that it is compared
     with."""
-    pool_of = labels(benchmark.tables["items"]["pool_id"])
-    pools_of: dict[int, set[str]] = defaultdict(set)
+    pool_of_item = labels(benchmark.tables["items"]["pool_id"])
+    pools_of_scene: dict[int, set[str]] = defaultdict(set)
     rows = benchmark.candidates
     for row in _evaluation_rows(benchmark).tolist():
-        scene, item = int(rows.scene[row]), rows.item[row]
-        names = (f"pool {pool_of[item]}", _raw_pool_name(benchmark, item))
+        item = rows.item[row]
         # Most items have no pool. Their scenes stay, with no name, for their candidates.
-        pools_of[scene].update(name for name in names if name in pools)
-    return pools_of
+        own_pools = pools_of_scene[int(rows.scene[row])]
+        for name in (f"pool {pool_of_item[item]}", _raw_pool_name(benchmark, item)):
+            if name in pools:
+                own_pools.add(name)
+    return pools_of_scene
 
 
 def _candidate_verdicts(benchmark: Benchmark) -> dict[int, tuple[set[int], set[int]]]:
     """By scene, the candidates of evaluation items that are true of it, and those that are
     undecided."""
     decided: dict[int, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
-    rows, verdicts = benchmark.candidates, benchmark.verdicts
+    rows = benchmark.candidates
     for row in _evaluation_rows(benchmark).tolist():
         true, undecided = decided[int(rows.scene[row])]
-        if verdicts[row] == TRUE:
+        verdict = benchmark.verdicts[row]
+        if verdict == TRUE:
             true.add(int(rows.text[row]))
-        elif verdicts[row] == UNDECIDED:
+        elif verdict == UNDECIDED:
             undecided.add(int(rows.text[row]))
     return decided
 
@@ -84,16 +97,20 @@ def _candidate_verdicts(benchmark: Benchmark) -> dict[int, tuple[set[int], set[i
 def _evaluation_rows(benchmark: Benchmark) -> np.ndarray:
     """The rows of candidates whose item, scene and text exist, without training items."""
     complete = benchmark.candidates.complete
-    return complete[~benchmark.is_training[benchmark.candidates.item[complete]]]
+    items = benchmark.candidates.item[complete]
+    return complete[~benchmark.is_training[items]]
 
 
 def _captions_of_raw_retrieval(benchmark: Benchmark) -> np.ndarray:
     """The rows of candidates that are true captions of protocols with raw retrieval."""
-    rows, evaluated = benchmark.candidates, _evaluation_rows(benchmark)
-    is_raw = np.isin(benchmark.protocols[rows.item[evaluated]], RAW_RETRIEVAL)
+    rows = benchmark.candidates
+    evaluated = _evaluation_rows(benchmark)
+    protocols = benchmark.protocols[rows.item[evaluated]]
+    is_raw = np.isin(protocols, RAW_RETRIEVAL)
     is_caption = rows.truth[evaluated] & (rows.slot[evaluated] == _CAPTION)
     return evaluated[is_raw & is_caption]
 
 
 def _raw_pool_name(benchmark: Benchmark, item: int) -> str:
+    """The name of the pool of an item in raw retrieval: its protocol and split."""
     return f"{benchmark.protocols[item]} {benchmark.item_split[item]}"

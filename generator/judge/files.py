@@ -277,6 +277,7 @@ class StoredDataset:
     root: Path
     """The folder of the dataset."""
     world: StoredWorld
+    """Its world: the scenes and their images."""
     benchmarks: Mapping[str, StoredBenchmark]
     """The benchmarks to verify, by name."""
     turns: Mapping[str, tuple[Mapping[str, Any], pa.Table]]

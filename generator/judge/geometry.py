@@ -138,9 +138,13 @@ class SceneGeometry:
     terms: Terms
     """The terms of the world's vocabulary."""
     _fitting: dict[ObjectMention, int] = field(default_factory=dict)
+    """Cache of `fitting`."""
     _having: dict[Pair, int] = field(default_factory=dict)
+    """The objects with each (kind, value), as bits; empty until first needed."""
     _decided: dict[tuple[str, bool], DecidedPairs] = field(default_factory=dict)
+    """Cache of `decided`, by its arguments."""
     _grids: dict[int, list["StandingObject"]] = field(default_factory=dict)
+    """Cache of `_objects_along_axes`, by arity."""
 
     def forget(self) -> None:
         """Drop cached results, to save memory."""
@@ -162,6 +166,7 @@ class SceneGeometry:
         return fitting
 
     def _find_fitting(self, mention: ObjectMention) -> int:
+        """As `fitting`, computed."""
         having = self._objects_by_trait()
         fitting = self.all_objects
         if mention.category is not None:
@@ -189,18 +194,26 @@ class SceneGeometry:
         return decided
 
     def _decide(self, name: str) -> DecidedPairs:
+        """Where a relation holds: surely if by its margin or more, possibly unless its opposite
+        does."""
         least = self.terms.relations[name].margin
         margins = self.margins(name)
-        # Negated, so that a margin that is not a number leaves the relation possible, not false.
+        n_objects = len(self.objects)
+        # "Possible" is negated, so that a margin that is not a number leaves the relation possible,
+        # not false.
         if RULES[name].arity == 3:
             array = np.asarray(margins)
-            bits = np.array([1 << place for place in range(len(self.objects))], dtype=object)
+            # Python's integers, since a scene may have more objects than a number of NumPy has
+            # bits.
+            bits = np.array([1 << place for place in range(n_objects)], dtype=object)
             sure = ((array >= least) * bits).sum(2).tolist()
             possible = (~(array <= -least) * bits).sum(2).tolist()
             return DecidedPairs(sure, possible, [], [])
-        sure, possible, sure_by_second, possible_by_second = (
-            [0] * len(self.objects) for _ in range(4)
-        )
+
+        sure = [0] * n_objects
+        possible = [0] * n_objects
+        sure_by_second = [0] * n_objects
+        possible_by_second = [0] * n_objects
         for i, row in enumerate(margins):
             for j, margin in enumerate(row):
                 if i == j:
@@ -221,6 +234,7 @@ class SceneGeometry:
             sure = [[~mask for mask in row] for row in relation.possible]
             possible = [[~mask for mask in row] for row in relation.sure]
             return DecidedPairs(sure, possible, [], [])
+        # No object stands in a relation to itself, denied or not.
         others = [self.all_objects & ~(1 << i) for i in range(len(self.objects))]
 
         def without(masks: Masks) -> Masks:
@@ -236,9 +250,10 @@ class SceneGeometry:
     def margins(self, name: str) -> list:
         """Signed margins of a relation in metres, rounded to micrometres (docs/vocabularies.md), by
         first, second and, if there is one, third object."""
-        rule, relation = RULES[name], self.terms.relations[name]
+        rule = RULES[name]
+        distance = self.terms.relations[name].distance
         objects = self._objects_along_axes(rule.arity)
-        margins: list = np.round(rule.margin(*objects, relation.distance), 6).tolist()
+        margins: list = np.round(rule.margin(*objects, distance), 6).tolist()
         return margins
 
     def _objects_along_axes(self, arity: int) -> list["StandingObject"]:
@@ -262,11 +277,11 @@ class SceneGeometry:
 
     def standing(self) -> list["StandingObject"]:
         """Position, flat top and front of each object."""
+        standing = []
         columns = zip(self.ground, self.feet, self.tops, self.facing, strict=True)
-        return [
-            StandingObject(*position, foot, *top, *facing)
-            for position, foot, top, facing in columns
-        ]
+        for position, foot, top, facing in columns:
+            standing.append(StandingObject(*position, foot, *top, *facing))
+        return standing
 
 
 class StandingObject(NamedTuple):
@@ -310,8 +325,9 @@ def _metres_along(direction: tuple[Any, Any], first: StandingObject, second: Sta
     return right * (first.right - second.right) + away * (first.away - second.away)
 
 
-def _front_of(thing: StandingObject) -> tuple[Any, Any]:
-    return thing.facing_right, thing.facing_away
+def _front_of(owner: StandingObject) -> tuple[Any, Any]:
+    """The direction on the ground in which an object looks."""
+    return owner.facing_right, owner.facing_away
 
 
 def _own_left(first: StandingObject, second: StandingObject) -> Any:
@@ -401,10 +417,14 @@ def read_scene(record: str, terms: Terms) -> SceneGeometry:
             that is not finite.
     """
     data = parse_json(record)
-    json.dumps(data, allow_nan=False)  # refuses NaN and infinity, which JSON parsers accept
-    objects, positions, fronts = [], [], []
+    # Refuses NaN and infinity, which JSON parsers accept.
+    json.dumps(data, allow_nan=False)
+    objects = []
+    positions = []
+    fronts = []
     for object_data in data["objects"]:
-        category, values = object_data["category"], object_data["attributes"]
+        category = object_data["category"]
+        values = object_data["attributes"]
         key = category, tuple(values.items())
         objects.append(terms.known_objects.setdefault(key, (category, values)))
         positions.append(tuple(map(float, object_data["position"])))

@@ -2,12 +2,13 @@
 texts name."""
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
 from generator.judge.geometry import RULES, SceneGeometry
+from generator.judge.lexicon import FRAMES
 from generator.judge.meaning import Meaning, ObjectMention, Pair
 
 Binding = tuple[str, str]
@@ -67,7 +68,8 @@ class HeldOut:
     listed_triples: frozenset[Triple]
     """The held-out triples as listed."""
     triples: frozenset[Triple]
-    """The listed triples with all that have the same meaning, by converses and opposites."""
+    """The listed triples with all that have the same meaning, by converses and opposites; and with
+    every subject, where the relation is a direction of its second object."""
     absent_values: frozenset[str]
     """Values that training lacks entirely."""
     absent_objects: frozenset[str]
@@ -89,7 +91,8 @@ class HeldOut:
         Raises:
             KeyError, TypeError, ValueError: It is malformed.
         """
-        relations = tomllib.loads(vocabulary_toml).get("relations", {})
+        vocabulary = tomllib.loads(vocabulary_toml)
+        relations = vocabulary.get("relations", {})
         converses = _declared_names({name: RULES[name].converse for name in relations})
         opposites = _declared_names({name: RULES[name].opposite for name in relations})
         if not data.get("opposites", True):
@@ -115,6 +118,7 @@ class HeldOut:
                 frozenset(triple for triple in listed if triple[1] in relations),
                 converses,
                 opposites,
+                vocabulary.get("objects", {}),
             ),
             absent_values=frozenset(data.get("absent_values", ())),
             absent_objects=frozenset(data.get("absent_objects", ())),
@@ -292,10 +296,33 @@ def _declared_names(relation_of: Mapping[str, str]) -> dict[str, str]:
     return {name: other for name, other in relation_of.items() if other in relation_of}
 
 
+def own_frames_in_words(triples: Iterable[Sequence[str]]) -> str:
+    """The held-out directions in objects' own frames, each with its objects; empty if there are
+    none.
+
+    >>> own_frames_in_words([("fox", "own-left", "lion"), ("fox", "own-right", "lion")])
+    'own-left/own-right of lion'
+    """
+    directions_of: dict[str, set[str]] = {}
+    for _, name, object_ in triples:
+        if name in FRAMES["object"]:
+            directions_of.setdefault(object_, set()).add(name)
+    objects_of: dict[str, list[str]] = {}
+    for object_, directions in sorted(directions_of.items()):
+        objects_of.setdefault("/".join(sorted(directions)), []).append(object_)
+    return " and ".join(f"{names} of {', '.join(objects)}" for names, objects in objects_of.items())
+
+
 def _closure(
-    listed: frozenset[Triple], converses: Mapping[str, str], opposites: Mapping[str, str]
+    listed: frozenset[Triple],
+    converses: Mapping[str, str],
+    opposites: Mapping[str, str],
+    categories: Iterable[str],
 ) -> frozenset[Triple]:
-    """The closure of the triples under converse and opposite relations."""
+    """The closure of the triples under converse and opposite relations. Nothing follows from a
+    direction of an object for the directions of another, but nothing else may stand there
+    either."""
+    categories = tuple(categories)
     closed: set[Triple] = set()
     waiting = sorted(listed)
     while waiting:
@@ -307,4 +334,6 @@ def _closure(
             waiting.append((object_, converses[name], subject))
         if name in opposites:
             waiting.append((subject, opposites[name], object_))
+        if name in FRAMES["object"]:
+            waiting += [(category, name, object_) for category in categories]
     return frozenset(closed)

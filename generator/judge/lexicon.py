@@ -116,17 +116,19 @@ class Lexicon:
         for term, name, meaning in entries:
             meanings.setdefault(spaced(term).strip(), set()).add((name, meaning))
 
+        # Words with one meaning, without multi-word terms that can be read as other terms.
         words = {term: next(iter(own)) for term, own in meanings.items() if len(own) == 1}
         several = [term for term in words if " " in term]
-        # All are found before any is deleted: one may be a part of another.
-        divisible = [
-            term
-            for term in several
-            if words[term][0] not in _GRAMMAR and _is_divisible(term, words)
-        ]
+        divisible = []
+        for term in several:
+            word_class, _ = words[term]
+            if word_class not in _GRAMMAR and _is_divisible(term, words):
+                divisible.append(term)
+        # Deleted only now, because one may be a part of another.
         for term in divisible:
             del words[term]
 
+        # In a text, the longest term wins.
         longest_first = sorted(several, key=len, reverse=True)
         alternatives = "|".join(re.escape(term) for term in longest_first)
         classes = {term: frozenset(name for name, _ in own) for term, own in meanings.items()}
@@ -161,7 +163,15 @@ class Lexicon:
             ) from None
 
     def mention(self, terms: tuple[str, ...], words: list[Word]) -> ObjectMention:
-        """The object that some terms, whose words these are, mention."""
+        """Read the object that a phrase mentions.
+
+        Args:
+            terms: The terms of the phrase.
+            words: Their classes and meanings.
+
+        Returns:
+            The mention; the same instance for equal phrases.
+        """
         known = self.known_mentions.get(terms)
         if known is None:
             number = next((meaning for name, meaning in words if name in ("number", "none")), 1)
@@ -174,7 +184,15 @@ class Lexicon:
     def with_traits(
         self, mention: ObjectMention, pairs: list[Pair], without: Pair | None
     ) -> ObjectMention:
-        """The mention with further values `pairs`, or with the denied value `without`.
+        """Add what a text says of an object after its phrase.
+
+        Args:
+            mention: The object.
+            pairs: Further values that are asserted.
+            without: A value or category that is denied; None for none.
+
+        Returns:
+            The mention with them.
 
         Raises:
             UnreadableError: It has a count, a second denial, or two values of a kind.
@@ -212,7 +230,8 @@ def _is_divisible(term: str, terms: Container[str]) -> bool:
     """
     parts = term.split(" ")
     for n in range(1, len(parts)):
-        first, rest = " ".join(parts[:n]), " ".join(parts[n:])
+        first = " ".join(parts[:n])
+        rest = " ".join(parts[n:])
         if first in terms and (rest in terms or _is_divisible(rest, terms)):
             return True
     return False
@@ -288,7 +307,8 @@ def _bare_relations(declared: dict[str, Any], frame: tuple[str, ...]) -> dict[st
         if relation not in declared:
             continue
         phrases = (declared[relation]["phrase"], *declared[relation].get("synonyms", []))
-        first, *others = dict.fromkeys(phrase.partition(_GROUND)[0].strip() for phrase in phrases)
+        before_ground = [phrase.partition(_GROUND)[0].strip() for phrase in phrases]
+        first, *others = dict.fromkeys(before_ground)
         bare[relation] = {**declared[relation], "phrase": first, "synonyms": others}
     return bare
 
@@ -299,7 +319,8 @@ def _view_of(phrase: str) -> View:
     owner = _IN_VIEW.search(rest)
     if owner is None:
         return spaced(words).strip(), spaced(rest).strip(), "", ""
-    before, after = rest[: owner.start()].strip(), rest[owner.end() :].strip()
+    before = rest[: owner.start()].strip()
+    after = rest[owner.end() :].strip()
     # Here the genitive stands alone, without the word before it.
     return spaced(words).strip(), spaced(before).strip(), owner[1], spaced(after).strip()
 

@@ -64,12 +64,11 @@ def foreign_letters(word: str) -> str | None:
     >>> foreign_letters("café"), foreign_letters("gr\\u0430y")
     (None, 'CYRILLIC SMALL LETTER A')
     """
+    names = []
     # NFD separates a letter from its accents; the accents are combining characters.
-    letters = [
-        letter for letter in unicodedata.normalize("NFD", word) if not unicodedata.combining(letter)
-    ]
-    foreign = [letter for letter in letters if not _ENGLISH.fullmatch(letter)]
-    names = [unicodedata.name(letter, repr(letter)) for letter in dict.fromkeys(foreign)]
+    for letter in dict.fromkeys(unicodedata.normalize("NFD", word)):
+        if not unicodedata.combining(letter) and not _ENGLISH.fullmatch(letter):
+            names.append(unicodedata.name(letter, repr(letter)))
     return ", ".join(names) or None
 
 
@@ -101,8 +100,10 @@ def _equal_values(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     # A value without settings changes nothing in an image, so nothing can be said about its look.
     names = [name for name, own in settings.items() if own]
     equal = np.ones((len(names), len(names)), bool)
-    paths = dict.fromkeys(path for name in names for path in settings[name])
-    for path in paths:
+    paths: list[str] = []
+    for name in names:
+        paths += settings[name]
+    for path in dict.fromkeys(paths):
         equal &= _equal_settings([settings[name].get(path) for name in names])
     for i, j in combinations(range(len(names)), 2):
         if equal[i, j]:
@@ -119,6 +120,7 @@ def _settings(declared: Any, path: str = "") -> Settings:
         return {path: declared}
     settings: Settings = {}
     parts = {key: part for key, part in declared.items() if key not in _WORDS}
+    # A colour and its albedo are one setting: half the albedo of twice the light is the same.
     color = parts.pop("linear", None) or parts.pop("srgb", None)
     if color:
         light = _linear_light(color) if isinstance(color, str) else np.array(color) / 255
@@ -136,14 +138,17 @@ def _linear_light(hexadecimal: str) -> NDArray[np.float64]:
 
 def _equal_settings(settings: list[Any]) -> NDArray[np.bool_]:
     """Which of n values look the same in one setting, bool (n, n). A missing setting is None."""
-    colors = [n for n, setting in enumerate(settings) if isinstance(setting, np.ndarray)]
-    numbers = [
-        n
-        for n, setting in enumerate(settings)
-        if isinstance(setting, int | float) and not isinstance(setting, bool)
-    ]
     words = [repr(setting) for setting in settings]
     equal = np.array([[first == second for second in words] for first in words], bool)
+
+    # Numbers and colours look the same also where they differ a little.
+    numbers = []
+    colors = []
+    for n, setting in enumerate(settings):
+        if isinstance(setting, np.ndarray):
+            colors.append(n)
+        elif isinstance(setting, int | float) and not isinstance(setting, bool):
+            numbers.append(n)
     if numbers:
         numeric = np.array([settings[n] for n in numbers])
         close = np.abs(numeric[:, None] - numeric) <= _TOLERANCE
@@ -155,7 +160,8 @@ def _equal_settings(settings: list[Any]) -> NDArray[np.bool_]:
 
 def _equal_colors(light: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which of n colours in linear light (n, 3) cannot be distinguished, bool (n, n)."""
-    from skimage.color import deltaE_ciede2000, rgb2lab  # takes a while to load
+    # It takes a while to load.
+    from skimage.color import deltaE_ciede2000, rgb2lab
 
     # The sRGB curve (IEC 61966-2-1): linear near black, else a power.
     power = 1.055 * np.maximum(light, 0) ** (1 / 2.4) - 0.055

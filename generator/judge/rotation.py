@@ -78,8 +78,12 @@ def rotation_findings(benchmark: Benchmark, name: str, turns: Sequence[Turn]) ->
 def _group_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Whether the groups partition the world's values and objects, and give the listed bindings."""
     holdout = benchmark.holdout
-    value_groups, object_groups = holdout["value_groups"], holdout["object_groups"]
-    turn, n_groups = holdout["turn"], len(value_groups)
+    value_groups = holdout["value_groups"]
+    object_groups = holdout["object_groups"]
+    turn = holdout["turn"]
+    n_groups = len(value_groups)
+
+    # The groups hold each name once.
     vocabulary = tomllib.loads(benchmark.world.vocabulary)
     for role, groups, names in (
         ("values", value_groups, vocabulary["attributes"][holdout["kind"]]),
@@ -91,6 +95,8 @@ def _group_findings(benchmark: Benchmark) -> Iterator[Finding]:
                 "incomplete rotation",
                 f"the groups of holdout.json do not hold each of the world's {role} once",
             )
+
+    # The bindings follow from them and from the number of the turn.
     if not isinstance(turn, int) or not 0 <= turn < n_groups or len(object_groups) != n_groups:
         yield finding("wrong turn", f"holdout.json names turn {turn} of {n_groups} groups")
         return

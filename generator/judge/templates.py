@@ -92,6 +92,7 @@ class Template(NamedTuple):
             if tokens and tokens[0] == first:
                 yield from self._fillings(tokens[1:], rest)
             return
+        # A placeholder: every length that leaves a token for each element after it.
         for end in range(1, len(tokens) - len(rest) + 1):
             if tokens[end - 1].lower() not in self.phrase_words:
                 return
@@ -118,12 +119,7 @@ def readable_templates(
     relations = frozenset(term for term, classes in terms.items() if "relation" in classes)
     for name, text in declared.items():
         elements = tuple(str(text).replace(",", " ,").replace(".", " .").split(" "))
-        # The words that no phrase has, in order: templates that differ in them share no text.
-        marks = tuple(
-            element.lower()
-            for element in elements
-            if element not in SLOTS and element.lower() not in phrase_words
-        )
+        marks = _marks_of(elements, phrase_words)
         reason = (
             _misplaced_reason(elements)
             or _meaning_reason(elements, terms)
@@ -147,6 +143,16 @@ def readable_templates(
             )
         )
     return tuple(templates), refused
+
+
+def _marks_of(elements: tuple[str, ...], phrase_words: frozenset[str]) -> tuple[str, ...]:
+    """The words of a template that no phrase has, in order: templates that differ in them share no
+    text."""
+    marks = []
+    for element in elements:
+        if element not in SLOTS and element.lower() not in phrase_words:
+            marks.append(element.lower())
+    return tuple(marks)
 
 
 def _sentence_openings(elements: tuple[str, ...]) -> tuple[bool, ...]:

@@ -248,6 +248,7 @@ class _AddedTraits(NamedTuple):
     """What a later part of the text says of a mentioned object."""
 
     reference: _Reference
+    """The object that it speaks of."""
     values: list[Pair]
     """Further values; empty for a denial."""
     without: Pair | None
@@ -404,7 +405,8 @@ class _Reading:
         places = [
             place for place, mention in enumerate(self._objects) if mention.category == category
         ]
-        if isinstance(mark, int):  # an ordinal: the second cube
+        if isinstance(mark, int):
+            # An ordinal: the second cube.
             places = places[mark - 1 : mark]
         elif mark is not None:
             places = [place for place in places if mark in self._objects[place].attributes]

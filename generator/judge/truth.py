@@ -4,6 +4,7 @@ its scene."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -27,8 +28,9 @@ def text_findings(benchmark: Benchmark) -> Iterator[Finding]:
             continue
         is_bare = row in benchmark.bare_texts
         lexicon = benchmark.bare_lexicons["viewer"] if is_bare else benchmark.lexicon
+        # Read once more, for the reason: a benchmark keeps only the meanings of texts.
         try:
-            read_text(benchmark.text(row), lexicon)  # once more, for its reason
+            read_text(benchmark.text(row), lexicon)
         except UnreadableError as error:
             text_id = benchmark.tables["texts"]["text_id"][row]
             yield finding("unreadable text", f"text {text_id}: {error}")
@@ -37,7 +39,8 @@ def text_findings(benchmark: Benchmark) -> Iterator[Finding]:
 def truth_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Texts listed as true that are false of their scene, texts listed as false that are true, and
     undecided texts."""
-    rows, verdicts = benchmark.candidates, benchmark.verdicts
+    rows = benchmark.candidates
+    verdicts = benchmark.verdicts
     listed_verdicts = np.where(rows.truth, TRUE, FALSE)
     # Unreadable texts are findings of `text_findings`.
     is_right = (verdicts == listed_verdicts) | (verdicts == UNREADABLE)
@@ -47,9 +50,12 @@ def truth_findings(benchmark: Benchmark) -> Iterator[Finding]:
         if is_missing[row]:
             yield finding("missing row", f"{where}: its text, scene or item does not exist")
             continue
+        text = f"'{benchmark.text(rows.text[row])}'"
         kind = benchmark.listed(row, "kind")
-        text = f"'{benchmark.text(rows.text[row])}'" + (f" ({kind})" if kind else "")
-        listed = f"{where}: {text} is listed as {'true' if rows.truth[row] else 'false'}"
+        if kind:
+            text += f" ({kind})"
+        listed_truth = "true" if rows.truth[row] else "false"
+        listed = f"{where}: {text} is listed as {listed_truth}"
         objects = _objects_in_words(benchmark.scenes[rows.scene[row]])
         if verdicts[row] == UNDECIDED:
             yield finding(
@@ -61,6 +67,7 @@ def truth_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def _objects_in_words(scene: SceneGeometry) -> str:
+    """Such as "red large cube and blue small ball"."""
     return " and ".join(
         f"{' '.join(values.values())} {category}" for category, values in scene.objects
     )
@@ -69,6 +76,7 @@ def _objects_in_words(scene: SceneGeometry) -> str:
 def pool_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Pools with repeated or missing texts, and items whose pool is missing or has other true texts
     than listed."""
+    # The pools.
     pools: dict[str, TextPool] = {}
     for pool_id, texts in _texts_of_pools(benchmark).items():
         distinct = np.unique(texts)
@@ -79,20 +87,23 @@ def pool_findings(benchmark: Benchmark) -> Iterator[Finding]:
             yield finding("missing row", f"pool {pool_id} names texts that do not exist")
         pools[pool_id] = TextPool.of(benchmark, distinct.tolist())
 
-    items_table = benchmark.tables["items"]
-    pool_of = labels(items_table["pool_id"])
-    items = np.flatnonzero(items_table["pool_id"].is_valid().to_numpy())
+    # The items that ask against one of them.
+    pool_ids = benchmark.tables["items"]["pool_id"]
+    pool_of = labels(pool_ids)
+    items = np.flatnonzero(pool_ids.is_valid().to_numpy())
     scene_of, listed_texts = _listed_texts(benchmark, items)
     # Items of one scene share its texts: they are decided once.
     decided: dict[tuple[str, int], tuple[set[int], set[int]]] = {}
     progress = benchmark.world.progress
     for item in progress.follow(items.tolist(), "items with a pool", len(items), BATCH):
-        pool_id, scene = pool_of[item], scene_of.get(item, -1)
+        pool_id = pool_of[item]
+        scene = scene_of.get(item, -1)
         if pool_id not in pools:
             yield finding(
                 "missing row", f"item {benchmark.item_id(item)}: its pool {pool_id} does not exist"
             )
             continue
+        # A missing scene is a finding of `truth_findings`.
         if scene < 0:
             continue
         if (pool_id, scene) not in decided:
@@ -107,7 +118,8 @@ def _texts_of_pools(benchmark: Benchmark) -> dict[str, np.ndarray]:
     table = benchmark.tables["pools"]
     pool_ids = labels(table["pool_id"])
     texts = row_numbers(table["text_id"], benchmark.tables["texts"]["text_id"])
-    return {pool_id: texts[pool_ids == pool_id] for pool_id in dict.fromkeys(pool_ids.tolist())}
+    distinct = dict.fromkeys(pool_ids.tolist())
+    return {pool_id: texts[pool_ids == pool_id] for pool_id in distinct}
 
 
 def _listed_texts(
@@ -153,7 +165,7 @@ class TextPool:
         """`texts`: the row of each text, and its meaning."""
         self._texts = texts
         needed = [_needed_mentions(meaning) for _, meaning in texts]
-        self._mentions = list(dict.fromkeys(mention for own in needed for mention in own))
+        self._mentions = list(dict.fromkeys(chain.from_iterable(needed)))
         number_of = {mention: number for number, mention in enumerate(self._mentions)}
         # Texts that need fewer mentions than others are filled up with the number after the last
         # mention, which every scene has.

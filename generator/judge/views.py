@@ -56,6 +56,7 @@ def decide_view(text: str, first: SceneGeometry, second: SceneGeometry) -> bool 
     match = _SIDE.fullmatch(text)
     if match is None:
         return None
+    # Front and back are said in one way, left and right in another.
     side = match["hand"] or match["front"] or match["behind"]
     return _is_on_side(second, match["object"] or match["owner"], side)
 

@@ -79,19 +79,18 @@ def list_cells(
             raise UserError(f"Unknown level '{level}'; {did_you_mean(level, list(LEVELS))}")
     n_kinds = len(vocabulary.varied_kinds)
     n_slots = len(set(Axes(vocabulary).slots))
-    cells = [
-        cell
-        for level in levels
-        for cell in _cells_of_level(level, complexity, n_kinds, n_slots, most_objects)
-        if _has_counts(cell, counts)
-    ]
+    cells: list[Cell] = []
+    for level in levels:
+        of_level = _cells_of_level(level, complexity, n_kinds, n_slots, most_objects)
+        cells += [cell for cell in of_level if _has_counts(cell, counts)]
     if not cells:
         exact = ", ".join(f"{letter}={n}" for letter, n in counts.items())
+        with_exact = f" with {exact}" if exact else ""
         least = min(LEVELS[level][0] for level in levels)
         greatest = max(LEVELS[level][1] for level in levels)
         raise UserError(
             f"No caption of level {' or '.join(levels)} has {complexity[0]} to {complexity[1]} "
-            f"atoms{f' with {exact}' if exact else ''}: scenes have up to {most_objects} objects, "
+            f"atoms{with_exact}: scenes have up to {most_objects} objects, "
             f"an object up to {n_kinds} attributes and {n_slots} relations, and N is {least} to "
             f"{greatest}; ask for less, or render a world with more --objects."
         )

@@ -11,7 +11,7 @@ relation is decided for the same pairs of objects.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import NamedTuple, TypeVar
 
 from generator.holdout.holdout import Holdout
@@ -53,14 +53,15 @@ class Substitutes:
         self._vocabulary = vocabulary
         self.axes = Axes(vocabulary)
         """The axes of the vocabulary's relations."""
-        self._alike_categories = _group_alike(
-            list(vocabulary.objects), holdout.object_like if holdout else None
-        )
+        categories_alike_by = holdout.object_like if holdout else None
+        self._alike_categories = _group_alike(list(vocabulary.objects), categories_alike_by)
         self._alike_values: dict[str, dict[str, list[str]]] = {}
         for kind in vocabulary.attributes:
-            tested = holdout is not None and kind == holdout.kind
-            alike_by = holdout.value_like if holdout and tested else None
-            self._alike_values[kind] = _group_alike(vocabulary.values(kind), alike_by)
+            # Only values of the tested kind are held out with categories.
+            values_alike_by = None
+            if holdout is not None and kind == holdout.kind:
+                values_alike_by = holdout.value_like
+            self._alike_values[kind] = _group_alike(vocabulary.values(kind), values_alike_by)
 
     def atoms(self, form: Form, types: Sequence[str] = TYPES) -> list[Atom]:
         """List the atoms that a form asserts: of single objects in order of mention, then relations
@@ -72,6 +73,7 @@ class Substitutes:
         """
         atoms = []
         for place, mention in enumerate(form.objects):
+            # "two cubes" and "no cube" assert no single object.
             if mention.count != 1:
                 continue
             if mention.category is not None:
@@ -196,14 +198,12 @@ class Foils:
         self._vocabulary = vocabulary
         self._substitutes = substitutes
         self._category_kind = vocabulary.category
-        categories = list(vocabulary.objects)
-        self._impossible = {
-            (subject, name, other)
-            for name, relation in vocabulary.pair_relations.items()
-            for subject in categories
-            for other in categories
-            if not can_hold(relation, subject, other, vocabulary)
-        }
+        # Triples (category, relation, category) that no scene can show.
+        self._impossible: set[tuple[str, str, str]] = set()
+        for name, relation in vocabulary.pair_relations.items():
+            for subject, other in product(vocabulary.objects, repeat=2):
+                if not can_hold(relation, subject, other, vocabulary):
+                    self._impossible.add((subject, name, other))
 
     def replace_atom(self, form: Form, atom: Atom, value: str, kind: str = "atom") -> Foil:
         """HN-ATOM: replace the value of one atom.
@@ -260,8 +260,12 @@ class Foils:
             The foil.
         """
         link = form.relations[relation]
-        subject, other = form.objects[link.subject], form.objects[link.object]
-        foil = self.change_mentions(form, {link.subject: other, link.object: subject}, "order")
+        exchanged = {
+            link.subject: form.objects[link.object],
+            link.object: form.objects[link.subject],
+        }
+        foil = self.change_mentions(form, exchanged, "order")
+        # One change, not one for each word.
         return foil._replace(changed=(f"{link.subject}-{link.object}:order",))
 
     def flip_relation(self, form: Form, relation: int) -> Foil:
@@ -274,7 +278,8 @@ class Foils:
         Returns:
             The foil.
         """
-        opposite = self._vocabulary.relations[form.relations[relation].relation].opposite
+        name = form.relations[relation].relation
+        opposite = self._vocabulary.relations[name].opposite
         return self.replace_atom(form, Atom("relation", relation, "relation"), opposite, "flip")
 
     def split_compound(self, form: Form, atom: Atom, value: str, category: str) -> Foil:
@@ -302,9 +307,11 @@ class Foils:
             Mention(category, ((atom.kind, true_value),)),
             *form.objects[place + 1 :],
         )
-        links = tuple(
-            link.moved(lambda end: end + 1 if end > place else end) for link in form.relations
-        )
+
+        def new_place(end: int) -> int:
+            return end + 1 if end > place else end
+
+        links = tuple(link.moved(new_place) for link in form.relations)
         changes = (
             f"{place}:{atom.kind}:{true_value}>{value}",
             f"{place}:{self._category_kind}:{mention.category}>{category}",
@@ -452,11 +459,12 @@ class Foils:
     def _permutations(self, form: Form, places: list[int]) -> Iterator[Foil]:
         """Permute the categories of the mentions at some places in any way."""
         for order in permutations(places):
-            changed_mentions = {
-                place: form.objects[place]._replace(category=form.objects[origin].category)
-                for place, origin in zip(places, order, strict=True)
-                if place != origin
-            }
+            changed_mentions = {}
+            for place, origin in zip(places, order, strict=True):
+                if place != origin:
+                    category = form.objects[origin].category
+                    changed_mentions[place] = form.objects[place]._replace(category=category)
+            # The first permutation changes nothing.
             if changed_mentions:
                 yield self.change_mentions(form, changed_mentions, "swap")
 
@@ -472,12 +480,11 @@ class Foils:
             The foil, with a change for each category and each value that differs.
         """
         objects = tuple(new.get(place, mention) for place, mention in enumerate(form.objects))
-        changes = tuple(
-            f"{place}:{name}:{before}>{after}"
-            for place, mention in new.items()
-            for name, before, after in self._differences(form.objects[place], mention)
-        )
-        return Foil(form._replace(objects=objects), changes, kind)
+        changes = []
+        for place, mention in new.items():
+            for name, before, after in self._differences(form.objects[place], mention):
+                changes.append(f"{place}:{name}:{before}>{after}")
+        return Foil(form._replace(objects=objects), tuple(changes), kind)
 
     def _differences(self, old: Mention, new: Mention) -> Iterator[tuple[str, str, str]]:
         """Yield the kind, the old and the new value of each difference; an empty value where a
@@ -485,7 +492,8 @@ class Foils:
         if old.category != new.category:
             yield self._category_kind, str(old.category), str(new.category)
         for kind in sorted({*old.values, *new.values}):
-            before, after = old.values.get(kind, ""), new.values.get(kind, "")
+            before = old.values.get(kind, "")
+            after = new.values.get(kind, "")
             if before != after:
                 yield kind, before, after
 
@@ -496,11 +504,18 @@ def _put(items: tuple[T, ...], place: int, new: T) -> tuple[T, ...]:
 
 
 def denial_of(atom: Atom, value: str, taken_back: bool) -> str:
-    """The change of a foil that denies an atom; with `taken_back`, of a foil that asserts an atom
-    that its caption denies.
+    """Name the change between a caption and a foil that denies one of its atoms.
+
+    Args:
+        atom: The atom.
+        value: The value that it asserts or denies.
+        taken_back: Whether it is the other way round: the caption denies the atom, and the foil
+            asserts it.
 
     >>> denial_of(Atom("attribute", 0, "color"), "red", False)
     '0:color:red>not red'
     """
-    before, after = (f"not {value}", value) if taken_back else (value, f"not {value}")
+    before, after = value, f"not {value}"
+    if taken_back:
+        before, after = after, before
     return f"{atom.place}:{atom.kind}:{before}>{after}"

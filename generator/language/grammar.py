@@ -100,6 +100,8 @@ class Grammar:
         """
         words = [] if bare else self.adjectives(mention)
         noun = mention.category or self.vocabulary.generic
+
+        # The number or article, the adjectives, and the noun.
         if mention.count > 1:
             phrase = " ".join([NUMBERS[mention.count], *words, self._plural(noun)])
         elif mention.count == 0:
@@ -111,6 +113,8 @@ class Grammar:
             phrase = " ".join(words)
         if bare:
             return phrase
+
+        # What follows the noun.
         denials = [f" that is not {self.denied_predicate(*pair)}" for pair in mention.without]
         return phrase + self.postmodifiers(mention) + "".join(denials)
 
@@ -123,20 +127,21 @@ class Grammar:
 
     def adjectives(self, mention: Mention) -> list[str]:
         """The adjectives of a mention, in the order of the vocabulary."""
-        return [
-            mention.values[kind]
-            for kind in self.order
-            if kind in mention.values and kind not in self._phrases
-        ]
+        values = mention.values
+        words = []
+        for kind in self.order:
+            if kind in values and kind not in self._phrases:
+                words.append(values[kind])
+        return words
 
     def postmodifiers(self, mention: Mention) -> str:
         """The attributes that follow the noun: " made of wood", " textured with grass and made of
         wood"."""
-        predicates = [
-            self.predicate(kind, mention.values[kind])
-            for kind in self.order
-            if kind in mention.values and kind in self._phrases
-        ]
+        values = mention.values
+        predicates = []
+        for kind in self.order:
+            if kind in values and kind in self._phrases:
+                predicates.append(self.predicate(kind, values[kind]))
         return f" {' and '.join(predicates)}" if predicates else ""
 
     def predicate(self, kind: str, word: str) -> str:
@@ -203,12 +208,13 @@ class FormPhrases:
             self.mentions = tuple(self._reworded(i) for i in range(len(form.objects)))
 
     def _reworded(self, i: int) -> Mention:
+        """Mention i with its synonyms."""
         mention = self.form.objects[i]
         category = self._word_at.get((i, self.grammar.category_kind), mention.category)
-        attributes = tuple(
-            (kind, self._word_at.get((i, kind), value)) for kind, value in mention.attributes
-        )
-        return mention._replace(category=category, attributes=attributes)
+        attributes = []
+        for kind, value in mention.attributes:
+            attributes.append((kind, self._word_at.get((i, kind), value)))
+        return mention._replace(category=category, attributes=tuple(attributes))
 
     def indefinite(self, i: int, article: bool = True, bare: bool = False) -> str:
         """Write a mention when it is introduced: "a red cube".
@@ -226,11 +232,9 @@ class FormPhrases:
     def definite(self, i: int) -> str:
         """Mention i when it is repeated: "the cube", "the red cube" or "the second cube"."""
         noun = self.mentions[i].category or self.grammar.vocabulary.generic
-        same = [
-            j
-            for j, other in enumerate(self.form.objects)
-            if other.category == self.form.objects[i].category
-        ]
+        # By the usual words: "a cube and a block" name one category.
+        category = self.form.objects[i].category
+        same = [j for j, other in enumerate(self.form.objects) if other.category == category]
         if len(same) == 1:
             return f"the {noun}"
         kind = distinguishing_kind(self.form, i, same, self.grammar.order)

@@ -133,6 +133,7 @@ class _Condition(NamedTuple):
     """A relation that an assignment of objects to mentions has to fulfil."""
 
     link: Link
+    """The relation, between the places of two mentions."""
     denied_of: Sequence[int] | None
     """If not None, the relation is denied of all of these objects, in place of the object that is
     assigned to its second mention."""
@@ -150,6 +151,7 @@ def _decide_single(fitting: Sequence[Sequence[int]], links: Sequence[Link], fact
         links: the relations between these mentions.
         facts: of the scene.
     """
+    # Without denials, every mention needs an object.
     if not all(fitting) and all(link.holds for link in links):
         return False
     existing = _decide_assignments(fitting, [_Condition(link, None) for link in links], facts)
@@ -378,6 +380,12 @@ class Axes:
         Directions between two stacked objects are undecided. Instead of a direction, such a pair
         gets its stacking relation, never its distance: stacked objects are always near, so `near`
         would be true more often than `far`.
+
+        Args:
+            facts: of the scene.
+            axis: the number of the axis.
+            i: the number of the first object.
+            j: the number of the second.
 
         Returns:
             The axis and the relation; None if the scene decides neither relation.

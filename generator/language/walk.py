@@ -81,6 +81,7 @@ class Walker:
         Returns:
             The subgraph; None if no walk has enough relations and attributes.
         """
+        # No walk can name more than there is.
         if len(eligible) < cell.n_objects or self._lacks_attributes(cell, eligible, sayable):
             return None
 
@@ -92,23 +93,22 @@ class Walker:
             if walked is None:
                 continue
             objects, links = walked
-            attribute_slots = []
-            for place, obj in enumerate(objects):
-                for kind in sayable(obj) if sayable else self._kinds:
-                    attribute_slots.append((place, kind))
-            if len(attribute_slots) >= cell.n_attributes:
-                break
-        else:
-            return None
+            slots = self._attribute_slots(objects, sayable)
+            if len(slots) >= cell.n_attributes:
+                named = stream.sample(slots, cell.n_attributes)
+                form = Form(_mentions(facts, objects, named), tuple(links))
+                return Subgraph(form, tuple(objects))
+        return None
 
-        attributes: list[list[tuple[str, str]]] = [[] for _ in objects]
-        for place, kind in stream.sample(attribute_slots, cell.n_attributes):
-            attributes[place].append((kind, facts.values[objects[place]][kind]))
-        mentions = tuple(
-            Mention(facts.categories[obj], tuple(sorted(pairs)))
-            for obj, pairs in zip(objects, attributes, strict=True)
-        )
-        return Subgraph(Form(mentions, tuple(links)), tuple(objects))
+    def _attribute_slots(
+        self, objects: Sequence[int], sayable: Sayable | None
+    ) -> list[tuple[int, str]]:
+        """Place and kind of each attribute that may be named of the objects of a walk."""
+        slots = []
+        for place, obj in enumerate(objects):
+            for kind in sayable(obj) if sayable else self._kinds:
+                slots.append((place, kind))
+        return slots
 
     def subgraph(self, facts: Facts, eligible: Sequence[int], stream: Stream) -> Subgraph:
         """Draw all eligible objects, without attributes, and the relations of one walk of at most
@@ -116,6 +116,11 @@ class Walker:
 
         If no walk of that length is found, tries shorter walks; if none has a relation, the
         subgraph has none.
+
+        Args:
+            facts: of the scene.
+            eligible: objects that may be named.
+            stream: the random numbers.
         """
         # A relation of a slot joins two objects, so a slot has at most half as many as objects.
         n_slots = len(set(self._axes.slots))
@@ -153,7 +158,8 @@ class Walker:
         here = unvisited.pop()
         objects = [here]
         links: list[Link] = []
-        filled: set[tuple[int, int]] = set()  # (object, slot) of all relations so far
+        # (object, slot) of all relations so far.
+        filled: set[tuple[int, int]] = set()
         while len(links) < cell.n_relations:
             full = len(objects) == cell.n_objects
 
@@ -231,6 +237,20 @@ class Walker:
         if new and (not visited or stream.uniform(0, 1) < _NEW_OBJECT_PROBABILITY):
             options = new
         return options[stream.below(len(options))] if options else None
+
+
+def _mentions(
+    facts: Facts, objects: Sequence[int], named: Sequence[tuple[int, str]]
+) -> tuple[Mention, ...]:
+    """The mentions of objects of a scene, with the attributes that are named of them, given as
+    place and kind."""
+    attributes: list[list[tuple[str, str]]] = [[] for _ in objects]
+    for place, kind in named:
+        attributes[place].append((kind, facts.values[objects[place]][kind]))
+    mentions = []
+    for obj, pairs in zip(objects, attributes, strict=True):
+        mentions.append(Mention(facts.categories[obj], tuple(sorted(pairs))))
+    return tuple(mentions)
 
 
 def _link(

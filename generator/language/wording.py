@@ -88,9 +88,11 @@ class Dialect:
     def _choose_word(self, kind: str, name: str) -> str | None:
         if (kind, name) not in self._chosen:
             options = synonyms(kind, name, self._vocabulary)
+            synonym = None
             # A name without synonyms draws no random number.
-            replaced = bool(options) and self._stream.uniform(0, 1) < _SYNONYM_PROBABILITY
-            self._chosen[kind, name] = self._used.pick(options, self._stream) if replaced else None
+            if options and self._stream.uniform(0, 1) < _SYNONYM_PROBABILITY:
+                synonym = self._used.pick(options, self._stream)
+            self._chosen[kind, name] = synonym
         return self._chosen[kind, name]
 
 
@@ -134,6 +136,8 @@ def rephrase(
         The new wording; None if no word has an alternative.
     """
     word_at: dict[Place, str | None] = dict(wording)
+    # Of each alternative its place, and what to write there; by the word itself, which `used`
+    # counts.
     options: dict[str, tuple[Place, str | None]] = {}
     for word in words_of(form, vocabulary):
         # None stands for the usual word.

@@ -13,6 +13,7 @@ from generator.assets.sets import find_mesh
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.placement.ground import Column, Footprint, Ground
+from generator.placement.headings import draw_headings
 from generator.scene.exchange import exchanged, with_room
 from generator.scene.layouts import HasLayout, max_axis_offset, max_offset
 from generator.scene.planned import Planned
@@ -21,7 +22,6 @@ from generator.scene.scene import Camera, Lamp, Point, Scene, SceneObject
 from generator.scene.steps import all_steps, own_place
 from generator.scene.turning import turned, turned_camera
 from generator.vocabulary.schema import Vocabulary
-from generator.vocabulary.tables import ObjectSpec
 
 # Searches for positions before a scene counts as impossible. With free orders more, since each
 # failed search also draws another depth order, and some orders have no room.
@@ -172,7 +172,8 @@ def _frame_objects(
         stream: draws everything.
 
     Returns:
-        The placement; None if the turn twin does not see the positions as the rules ask.
+        The placement; None if the turn twin does not see the positions as the rules ask, or if
+        these leave no room for a planned own direction.
     """
     vocabulary = ground.vocabulary
     camera = _move_to_objects(camera, positions, vocabulary, stream)
@@ -182,7 +183,9 @@ def _frame_objects(
     # The camera of the twin has moved with the other one, and turns about another point now.
     if twin_camera is not None and not _keeps_rules(roomy, positions, planned, grounds[1]):
         return None
-    headings = _draw_headings(planned, positions, camera, vocabulary, stream)
+    headings = draw_headings(planned, positions, camera, vocabulary, stream)
+    if headings is None:
+        return None
     objects = _with_headings(planned.objects, positions, headings)
     heights = [
         _tallest_height(objects, view, seen) for view, seen in zip(cameras, grounds, strict=True)
@@ -271,28 +274,6 @@ def _keeps_rules(
     return ground.keeps_rules(columns, column_positions)
 
 
-def _draw_headings(
-    planned: Planned,
-    positions: Sequence[Point],
-    camera: Camera,
-    vocabulary: Vocabulary,
-    stream: Stream,
-) -> list[float]:
-    """A random heading for each object, radians.
-
-    Where cameras stand on all sides, an object with a front may look in any direction: else its
-    front would be to the left or right of all cameras of one side.
-    """
-    headings = []
-    for (category, _), position in zip(planned.objects, positions, strict=True):
-        spec = vocabulary.objects[category]
-        if planned.azimuth is not None and spec.front is not None:
-            headings.append(round(2 * math.pi * stream.uniform(-0.5, 0.5), 6))
-        else:
-            headings.append(_draw_heading(position, camera, spec, stream))
-    return headings
-
-
 def _with_headings(
     contents: Contents, positions: Sequence[Point], headings: Sequence[float]
 ) -> tuple[SceneObject, ...]:
@@ -303,16 +284,6 @@ def _with_headings(
     ):
         objects.append(SceneObject(category, attributes, position, heading))
     return tuple(objects)
-
-
-def _draw_heading(position: Point, camera: Camera, spec: ObjectSpec, stream: Stream) -> float:
-    """A random heading (radians) within an object's `turn`, around the direction that shows its
-    front or side."""
-    facing = math.atan2(camera.position[1] - position[1], camera.position[0] - position[0])
-    if spec.shows == "side":
-        # The left side or the right side.
-        facing += math.pi * (stream.below(2) - 0.5)
-    return round(facing + math.radians(spec.turn) * stream.uniform(-0.5, 0.5), 6)
 
 
 def _tallest_height(objects: Sequence[SceneObject], camera: Camera, ground: Ground) -> float:

@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
+from generator.dataset.own_frames import other_triples
 from generator.holdout.holdout import Binding
 from generator.holdout.membership import Arrangement, Rule, cluster_of
 from generator.plan.balance import PATIENCE, even_out
@@ -367,14 +368,14 @@ class ArrangementSampler:
                 {category: category in holdout.absent_objects for category in objects},
             )
 
+        related = other_triples(holdout.triples)
         class_of_object: dict[str, Hashable] = {}
         for category in objects:
             relations = frozenset(
-                (relation, other)
-                for subject, relation, other in holdout.triples
-                if subject == category
+                (relation, other) for subject, relation, other in related if subject == category
             )
-            class_of_object[category] = (holdout.object_like(category), relations)
+            own_directions = holdout.own_frames.get(category, ())
+            class_of_object[category] = (holdout.object_like(category), relations, own_directions)
         return {value: holdout.value_like(value) for value in values}, class_of_object
 
     def _clusters_can_be_even(self, split: str) -> bool:

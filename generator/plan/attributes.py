@@ -1,16 +1,18 @@
-"""Completes drafts of scenes: values of the untested kinds, depth orders, environments, and the
-directions in which the camera looks."""
+"""Completes drafts of scenes: values of the untested kinds, depth orders, on which own side of an
+object another stands, environments, and the directions in which the camera looks."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import islice, product
 
 import numpy as np
 
 from generator.base.streams import Stream
+from generator.dataset.relations import AXIS_OF
 from generator.holdout.membership import Arrangement, Rule
 from generator.plan.balance import CellCounts, Cells, choose
 from generator.scene.layouts import certain_relations, is_consistent
+from generator.scene.own_side import OwnSide
 from generator.scene.planned import Attributes, Planned
 from generator.vocabulary.environments import Environment
 from generator.vocabulary.materials import AttributeValue, linear_of
@@ -56,6 +58,7 @@ class AttributeSampler:
         self._environment_counts = CellCounts()
         self._sector_counts = CellCounts()
         self._depth_counts = CellCounts()
+        self._own_side_counts = CellCounts()
         self._hidden_in: dict[tuple[str, str], set[str]] = {}
         for kind, values in rule.vocabulary.attributes.items():
             for name, value in values.items():
@@ -73,8 +76,8 @@ class AttributeSampler:
             yield from self.fill(block)
 
     def fill(self, drafts: Sequence[Planned]) -> Iterator[Planned]:
-        """Yield the scenes with all attributes, an environment, a viewing direction and a depth
-        order.
+        """Yield the scenes with all attributes, an environment, a viewing direction, a depth order
+        and own directions.
 
         In every split, a scene avoids environments where one of its objects would vanish on the
         ground.
@@ -82,14 +85,16 @@ class AttributeSampler:
         arrangements = [draft.arrangement(self._tested) for draft in drafts]
         contents = self._draw_contents(arrangements)
         depth_orders = self._choose_depth_orders(drafts)
+        own_sides = self._choose_own_sides(drafts, depth_orders)
         environments = self._choose_environments(arrangements, contents)
         yaws = self._draw_yaws(arrangements, environments)
-        for draft, objects, depth_order, environment, yaw in zip(
-            drafts, contents, depth_orders, environments, yaws, strict=True
+        for draft, objects, depth_order, sides, environment, yaw in zip(
+            drafts, contents, depth_orders, own_sides, environments, yaws, strict=True
         ):
             yield draft._replace(
                 objects=objects,
                 depth_order=depth_order,
+                own_sides=sides,
                 environment=environment,
                 yaw=yaw,
                 part=self._part,
@@ -186,6 +191,50 @@ class AttributeSampler:
         ):
             for class_key in (("place", place), ("value", value), ("object", category)):
                 cells.append(self._depth_counts.cell(class_key, rank))
+        return tuple(cells)
+
+    def _choose_own_sides(
+        self, drafts: Sequence[Planned], depth_orders: Sequence[tuple[int, ...]]
+    ) -> list[tuple[OwnSide, ...]]:
+        """The drafted own sides, or the opposite ones: each of two opposites is equally frequent
+        for every category, place and depth of the object that looks."""
+        if not any(draft.own_sides for draft in drafts):
+            return [()] * len(drafts)
+        possible = [self._possible_own_sides(draft) for draft in drafts]
+        options: list[list[Cells]] = []
+        for draft, depth_order, choices_of_draft in zip(
+            drafts, depth_orders, possible, strict=True
+        ):
+            options.append(
+                [self._own_side_cells(draft, depth_order, sides) for sides in choices_of_draft]
+            )
+        choices = choose(options, self._own_side_counts, self._stream)
+        return [sides[choice] for sides, choice in zip(possible, choices, strict=True)]
+
+    def _possible_own_sides(self, draft: Planned) -> list[tuple[OwnSide, ...]]:
+        """The own sides of a draft and their opposites, in all combinations that are in the same
+        split."""
+        alternatives = []
+        for side in draft.own_sides:
+            opposite = AXIS_OF[side.relation].opposite(side.relation)
+            alternatives.append((side, side._replace(relation=opposite)))
+        possible = []
+        for sides in product(*alternatives):
+            if sides == draft.own_sides or self._is_in_its_split(draft._replace(own_sides=sides)):
+                possible.append(sides)
+        # Sorted, so that the draft does not come first more often than others.
+        return sorted(possible)
+
+    def _own_side_cells(
+        self, draft: Planned, depth_order: tuple[int, ...], sides: Sequence[OwnSide]
+    ) -> Cells:
+        cells = []
+        for side in sides:
+            axis = AXIS_OF[side.relation].rules
+            category, _ = draft.objects[side.object]
+            spot = (side.object, depth_order[side.object])
+            for class_key in (axis, (axis, "object", category), (axis, "spot", spot)):
+                cells.append(self._own_side_counts.cell(class_key, side.relation))
         return tuple(cells)
 
     def _choose_environments(

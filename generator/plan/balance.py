@@ -17,12 +17,13 @@ from generator.base.streams import Stream
 
 T = TypeVar("T")
 
-# Which cells are crowded is computed once for each sweep, over all cells. Moving many rows in a
-# sweep spreads that cost; moving all of them would act on a picture that is out of date.
 _CROWDED_ROWS_PER_SWEEP = 300
-
-# Rows outside crowded cells move too: a crowded row often has no free cell until another leaves it.
+"""Rows in crowded cells that move in a sweep. Which cells are crowded is computed once for each
+sweep, over all cells: moving many rows spreads that cost, and moving all of them would act on a
+picture that is out of date."""
 _OTHER_ROWS_PER_SWEEP = 20
+"""Rows outside crowded cells that move too: a crowded row often has no free cell until another
+leaves it."""
 
 PATIENCE = 4_000
 """Moves without improvement after which the counts count as even as they can be."""
@@ -78,7 +79,8 @@ class CellCounts:
         >>> counts.growth((red,), (blue,))  # (2² + 1² - 3² - 0²) / 2
         -2
         """
-        current, growth = self.filled, 0
+        current = self.filled
+        growth = 0
         # One after the other, as a cell may occur in both, or twice in one.
         for cell in emptied:
             current[cell] -= 1

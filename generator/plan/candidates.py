@@ -376,7 +376,9 @@ class Candidates:
         for left, right in sorted(category_pairs):
             held_out = []
             for _ in range(_SAMPLE_LAYOUTS):
-                layout = draw_layout((left, right), stream, self._vocabulary)
+                layout = draw_layout(
+                    (left, right), stream, self._vocabulary, self._holdout.own_frames
+                )
                 relations = certain_relations(layout, self._vocabulary)
                 without_values = (("", left), ("", right))
                 held_out.append(tuple(held_out_facts(without_values, relations, self._holdout)))

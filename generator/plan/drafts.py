@@ -127,7 +127,8 @@ def draft_grid(rule: Rule, stream: Stream) -> Iterator[Planned]:
     """Draft every arrangement of two objects that differ in value and category, once."""
     for arrangement in arrangements(rule.vocabulary, rule.holdout.kind):
         categories = [category for _, category in arrangement]
-        yield _draft(rule, arrangement, draw_layout(categories, stream, rule.vocabulary), None)
+        layout = draw_layout(categories, stream, rule.vocabulary, rule.holdout.own_frames)
+        yield _draft(rule, arrangement, layout, None)
 
 
 def _draw_layout_in_split(
@@ -136,7 +137,7 @@ def _draw_layout_in_split(
     """A random layout with which an arrangement is in its split."""
     categories = [category for _, category in arrangement]
     for _ in range(_LAYOUTS):
-        layout = draw_layout(categories, stream, rule.vocabulary)
+        layout = draw_layout(categories, stream, rule.vocabulary, rule.holdout.own_frames)
         if not rule.holdout.triples:
             return layout
         relations = certain_relations(layout, rule.vocabulary)
@@ -178,6 +179,7 @@ def _draft(
         environment="",
         rests_on=layout.rests_on,
         clumps=layout.clumps,
+        own_sides=layout.own_sides,
         split=split,
         named=named,
     )

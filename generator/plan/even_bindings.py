@@ -15,12 +15,12 @@ from generator.holdout.holdout import Binding
 from generator.holdout.membership import Arrangement
 from generator.plan.name_counts import OBJECT, with_name
 
-# Partners that are tried for an object whose binding is too frequent.
 _PARTNERS = 20
-# Objects that are tried without a smaller sum of squares, after which bindings count as even as
-# they can be. With 20 sweeps in place of 2,000 objects, one of two plans of 768 scenes ended
-# uneven: the last sweeps try few objects.
+"""Partners that are tried for an object whose binding is too frequent."""
 _PATIENCE = 2_000
+"""Objects that are tried without a smaller sum of squares, after which bindings count as even as
+they can be. With 20 sweeps in place of 2,000 objects, one of two plans of 768 scenes ended uneven:
+the last sweeps try few objects."""
 
 
 class EvenBindings:
@@ -95,7 +95,8 @@ class EvenBindings:
             other = stream.below(len(scenes))
             if other == row or len(scenes[other]) <= place:
                 continue
-            category, other_category = scenes[row][place][OBJECT], scenes[other][place][OBJECT]
+            category = scenes[row][place][OBJECT]
+            other_category = scenes[other][place][OBJECT]
             changed = with_name(scenes[row], place, OBJECT, other_category)
             other_changed = with_name(scenes[other], place, OBJECT, category)
             if category == other_category or not (fits(changed) and fits(other_changed)):

@@ -53,9 +53,11 @@ def plan_with_twins(
     for number, part in enumerate(parts):
         for split, n in (part.counts or {}).items():
             requested[number, split] = n
-    n_originals = Counter(
-        {key: ceil(n / 2) if _has_twins(key[1]) else n for key, n in requested.items()}
-    )
+    n_originals: Sizes = Counter()
+    for (number, split), n in requested.items():
+        n_originals[number, split] = ceil(n / 2) if _has_twins(split) else n
+
+    # Until every split is full: how many scenes can have a twin is known only after they are drawn.
     while True:
         most_twins = requested - n_originals
         originals = plan_parts(
@@ -150,11 +152,11 @@ def _exchanges(scene: Planned, rule: Rule, exchange: str) -> dict[str | None, li
     for upper, lower in enumerate(scene.rests_on):
         if lower is not None:
             in_stack |= {upper, lower}
-    lone = [
-        i
-        for i, category in enumerate(categories)
-        if categories.count(category) == 1 and i not in in_stack
-    ]
+    lone = []
+    for i, category in enumerate(categories):
+        if categories.count(category) == 1 and i not in in_stack:
+            lone.append(i)
+
     tested = rule.holdout.kind
     kinds = {VALUES: (tested,), PLACES: (None,), BOTH: (tested, None)}[exchange]
     exchanges: dict[str | None, list[Exchange]] = {}

@@ -1,7 +1,6 @@
 """Counts how often scenes show each value and each object, and picks the least-used ones."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
-from itertools import chain
 from math import lcm
 from typing import TypeVar
 
@@ -16,9 +15,13 @@ T = TypeVar("T")
 VALUE, OBJECT = 0, 1
 """The two roles of names in a binding, which is a pair (value, object)."""
 
-PLACE_COUNTS, OVERALL_COUNTS, CLUSTER_COUNTS = "place", "all", "cluster"
-"""What is counted: each name at each place from left to right; each name at all places; each
-cluster of two objects."""
+# What is counted.
+PLACE_COUNTS = "place"
+"""Each name at each place from left to right."""
+OVERALL_COUNTS = "all"
+"""Each name at all places together."""
+CLUSTER_COUNTS = "cluster"
+"""Each cluster of two objects."""
 
 
 class NameCounts(CellCounts):
@@ -48,10 +51,9 @@ class NameCounts(CellCounts):
         # First the cells of all names, then those of all clusters: the numbers of cells follow
         # this order, and with it the order of ties.
         name_cells = [self.cells_of(pair) for pair in pairs]
-        pair_cells = [
-            (*cells, self.cell((CLUSTER_COUNTS,), cluster))
-            for cells, cluster in zip(name_cells, clusters, strict=True)
-        ]
+        pair_cells = []
+        for own_cells, cluster in zip(name_cells, clusters, strict=True):
+            pair_cells.append((*own_cells, self.cell((CLUSTER_COUNTS,), cluster)))
         self._cells_of_pair = dict(zip(pairs, pair_cells, strict=True))
         self._pair_cells = np.array(pair_cells)
         self.n_clusters = len(set(clusters))
@@ -84,6 +86,8 @@ class NameCounts(CellCounts):
         self.add(old_cells, -1)
         counts = np.array(self.filled[: len(self._class_of_pair_cell)])
         self.add(old_cells)
+
+        # The cost of each cell, in whole numbers (`register_pairs`); then of each arrangement.
         class_totals = np.bincount(self._class_of_pair_cell, counts).astype(np.int64)
         scaled_means = (class_totals * self._scale_of_mean)[self._class_of_pair_cell]
         cell_costs = counts * self._scale - scaled_means
@@ -94,36 +98,39 @@ class NameCounts(CellCounts):
     def name_cells(self, role: int, place: int) -> dict[str, Cells]:
         """For each name of a role, its cell at this place and its cell for all places."""
         if (role, place) not in self._name_cells:
-            self._name_cells[role, place] = {
-                name: (
-                    self.cell((PLACE_COUNTS, role, place, name_class), name),
-                    self.cell((OVERALL_COUNTS, role, name_class), name),
-                )
-                for name, name_class in self._class_of_name[role].items()
-            }
+            cells: dict[str, Cells] = {}
+            for name, name_class in self._class_of_name[role].items():
+                at_place = self.cell((PLACE_COUNTS, role, place, name_class), name)
+                overall = self.cell((OVERALL_COUNTS, role, name_class), name)
+                cells[name] = (at_place, overall)
+            self._name_cells[role, place] = cells
         return self._name_cells[role, place]
 
     def cells_of(self, arrangement: Arrangement) -> Cells:
         """The cells that an arrangement fills."""
         if arrangement in self._cells_of_pair:
             return self._cells_of_pair[arrangement]
-        cells = (
-            self.name_cells(role, place)[name]
-            for place, binding in enumerate(arrangement)
-            for role, name in enumerate(binding)
-        )
-        return tuple(chain.from_iterable(cells))
+        cells: list[int] = []
+        for place, binding in enumerate(arrangement):
+            for role, name in enumerate(binding):
+                cells += self.name_cells(role, place)[name]
+        return tuple(cells)
 
     def uses(self, role: int, place: int, in_scene: Sequence[str]) -> dict[str, int]:
-        """How often each name of a role is used: its count at a place plus its overall count.
+        """Count how often each name of a role is used: at a place, plus at all places.
 
-        `in_scene`: names that the scene has already, which are not counted yet.
+        Args:
+            role: VALUE or OBJECT.
+            place: the place from left to right.
+            in_scene: names that the scene has already, which are not counted yet.
+
+        Returns:
+            The uses by name.
         """
         counts = self.filled
-        uses = {
-            name: counts[at_place] + counts[overall]
-            for name, (at_place, overall) in self.name_cells(role, place).items()
-        }
+        uses = {}
+        for name, (at_place, overall) in self.name_cells(role, place).items():
+            uses[name] = counts[at_place] + counts[overall]
         for name in in_scene:
             uses[name] += 1
         return uses
@@ -145,6 +152,11 @@ class NameCounts(CellCounts):
         First come replacements by another name of the same class, which change the overall counts.
         Then come exchanges with the name at another place. These change only the counts at two
         places, and they usually stay in the split where no replacement does.
+
+        Args:
+            old: the arrangement.
+            place: the place of the spot.
+            role: VALUE or OBJECT.
         """
         name = old[place][role]
         cells_here = self.name_cells(role, place)
@@ -182,23 +194,38 @@ class LeastUsed:
         self._n_levels = n_levels
 
     def name(self, role: int, place: int, options: Sequence[str], in_scene: Sequence[str]) -> str:
-        """A name of a role for a place; `in_scene` has the names of this role already drawn."""
+        """Pick a name.
+
+        Args:
+            role: VALUE or OBJECT.
+            place: the place that it is for.
+            options: the names to choose from.
+            in_scene: the names of this role that the scene has already.
+        """
         uses = self._counts.uses(role, place, in_scene)
         return self._pick(options, [uses[name] for name in options])
 
     def binding(
         self, place: int, options: Sequence[Binding], in_scene: Sequence[Binding]
     ) -> Binding:
-        """A binding for a place; `in_scene` has the bindings already drawn."""
+        """Pick a binding.
+
+        Args:
+            place: the place that it is for.
+            options: the bindings to choose from.
+            in_scene: the bindings that the scene has already.
+        """
         value_uses = self._counts.uses(VALUE, place, [binding[VALUE] for binding in in_scene])
         object_uses = self._counts.uses(OBJECT, place, [binding[OBJECT] for binding in in_scene])
         uses = [value_uses[value] + object_uses[category] for value, category in options]
         return self._pick(options, uses)
 
     def _pick(self, options: Sequence[T], uses: Sequence[int]) -> T:
+        """One of the options, by how often each is used."""
         most = min(uses)
         if self._n_levels > 1:
-            most = sorted(set(uses))[: self._n_levels][-1]
+            lowest_levels = sorted(set(uses))[: self._n_levels]
+            most = lowest_levels[-1]
         good = [option for option, count in zip(options, uses, strict=True) if count <= most]
         return good[self._stream.below(len(good))]
 

@@ -41,8 +41,9 @@ class WorldOptions:
         None,
         "What to hold out. Drawn by seed: values x objects such as 3x3 or color:shape=2x4, "
         "relations x pairs such as "
-        'relation:pair=2x3. By name: "color=gray,blue shape=cube,cylinder", gray:cube, "left: '
-        'cube, sphere" '
+        "relation:pair=2x3, an axis of own directions x objects such as relation:object=2x3. By "
+        'name: "color=gray,blue shape=cube,cylinder", gray:cube, "left: cube, sphere", "own-left: '
+        'lion" '
         "(docs/choose.md). Also k1..7 (coverage), atoms=1x2 (systematicity), objects=3 (gzsl), "
         "asymmetric (beside bindings), a holdout.json, or none for one split without training. "
         "Repeat for several.  [default: 3x3, or the design's own]",

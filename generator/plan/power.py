@@ -221,12 +221,22 @@ def expected(
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, asdict(expectation))
     except (OSError, UserError):
-        pass  # without a cache it is computed again
+        # Without a cache it is computed again.
+        pass
     return expectation
 
 
 def half_width(design: SimulatedDesign, accuracy: float, effects: Effects) -> float:
-    """Half the mean width of the interval of an accuracy (0..1)."""
+    """Simulate the interval of an accuracy.
+
+    Args:
+        design: the scenes and trainings.
+        accuracy: of the model (0..1).
+        effects: the sizes of its effects.
+
+    Returns:
+        Half the mean width of the interval over new models.
+    """
     rng = np.random.default_rng(0)
     widths = []
     for _ in range(_WIDTH_DRAWS):

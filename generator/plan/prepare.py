@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from generator.assets.sets import asset_request, check_asset
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError
+from generator.dataset.own_frames import other_triples
 from generator.holdout.designs.base import GRID
 from generator.holdout.holdout import Holdout
 from generator.holdout.presets import read_preset
 from generator.holdout.request import HoldoutRequest, WorldPart, design_of, kind_named, parse_seeds
 from generator.holdout.syntax import NONE, short_name
 from generator.plan.options import WorldOptions
-from generator.scene.exchange import BOTH, EXCHANGES, VALUES
+from generator.scene.exchange import BOTH, EXCHANGES, PLACES, VALUES
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
 
@@ -169,6 +170,8 @@ class Prepared:
         # Worlds without viewpoints keep the requests that they had before.
         if self.viewpoints is not None:
             request |= {"viewpoints": self.viewpoints, "turns": list(self.turns)}
+        if any(holdout.own_frames for holdout in self.holdouts):
+            request["own_sides"] = True
         if options.even_bindings:
             request["even_bindings"] = True
         if self.ladder is not None:
@@ -275,6 +278,7 @@ def prepare(options: WorldOptions) -> Prepared:
     _check_number(objects, vocabulary)
     _check_assets(options.assets, vocabulary)
     holdouts = holdout_request.holdouts(vocabulary)
+    _check_own_frames(holdouts, objects)
     parts = holdout_request.parts(holdouts, vocabulary)
     is_grid = parts[0].counts is None
     if is_grid and objects != (2, 2):
@@ -505,7 +509,13 @@ def _decide_pairs(
         raise UserError(f"--pairs has no effect, since {obstacle}; leave it out.")
     pairs = not obstacle if options.pairs is None else options.pairs
     if pairs:
-        default_exchange = BOTH if holdout.triples else VALUES
+        if holdout.own_frames and options.exchange in (PLACES, BOTH):
+            raise UserError(
+                f"--exchange {options.exchange}: objects that exchange their places look past each "
+                f"other, but the holdout says on whose own side each of them stands; take "
+                f"--exchange {VALUES} or --turns."
+            )
+        default_exchange = BOTH if other_triples(holdout.triples) else VALUES
         return True, options.exchange or default_exchange
     if options.exchange:
         reason = obstacle or "--no-pairs makes no twins"
@@ -524,11 +534,12 @@ def _check_turns(options: WorldOptions, holdout: Holdout, obstacle: str) -> None
             f"--exchange {options.exchange} and --turns both say what a twin is; leave one of the "
             f"two out."
         )
-    if holdout.triples:
+    if other_triples(holdout.triples):
         raise UserError(
-            "--turns needs a holdout without relations: in a turn twin left may be right, so a "
-            "scene and its twin would be in different splits; hold out combinations of values and "
-            "objects only."
+            "--turns needs a holdout without relations that the camera decides: in a turn twin "
+            "left may be right, so a scene and its twin would be in different splits; hold out "
+            "combinations of values and objects, or directions in an object's own frame such as "
+            "relation:object=2x3."
         )
 
 
@@ -607,6 +618,17 @@ def _check_number(objects: tuple[int, int], vocabulary: Vocabulary) -> None:
         raise UserError(
             f"--objects {objects[1]}: the family '{vocabulary.name}' has room for {most} "
             f"objects in a scene; take fewer, or the family clevr-many for up to {MOST_OBJECTS}."
+        )
+
+
+def _check_own_frames(holdouts: Sequence[Holdout], objects: tuple[int, int]) -> None:
+    """Raise UserError if directions in objects' own frames are held out of scenes of more than two
+    objects: an object can rarely look so that two others are within the margin of one axis."""
+    if objects[1] > 2 and any(holdout.own_frames for holdout in holdouts):
+        raise UserError(
+            f"--objects: with {objects[1]} objects in a scene, an object can hardly look so that "
+            f"none of the others is on an own side that the holdout keeps out of training; take "
+            f"--objects 2."
         )
 
 

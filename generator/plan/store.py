@@ -111,7 +111,16 @@ def is_planned(root: Path, request: Mapping[str, Any]) -> bool:
 
 
 def write_plan(root: Path, request: Mapping[str, Any], planned: Iterable[Planned]) -> StoredPlan:
-    """Write the plan of a request into a dataset's folder, atomically."""
+    """Write a plan into a dataset's folder, atomically.
+
+    Args:
+        root: the folder of the dataset.
+        request: what the plan was made for; its metadata.
+        planned: the scenes.
+
+    Returns:
+        The plan, to be read.
+    """
     (root / "world").mkdir(parents=True, exist_ok=True)
     rows = (scene.to_row() for scene in planned)
     write_table(root / "world" / PLAN_FILE, rows, plan_schema(request))

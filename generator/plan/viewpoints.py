@@ -121,6 +121,10 @@ def _classes(scene: Planned) -> list[Hashable]:
     classes: list[Hashable] = [split, (*split, "environment", scene.environment)]
     if scene.turn is not None:
         classes.append((*split, "turn", scene.turn))
+    # Where an object looks, relative to the camera, must not tell on which of its sides the other
+    # stands.
+    for side in scene.own_sides:
+        classes += [(*split, side.relation), (*split, side.relation, "place", side.object)]
     for category, attributes in scene.objects:
         classes.append((*split, "category", category))
         for kind, value in attributes.items():

@@ -93,13 +93,17 @@ def with_panels(pixels: PixelOutputs, scene: Scene) -> PixelOutputs:
     """
     if scene.rung is None or scene.rung.factor != OCCLUSION:
         return pixels
+    # Blender renders no panels, so what they hide is removed from a copy of the mask.
     mask = pixels.mask.copy()
     for left, top, right, bottom in panels(scene.rung, pixels):
         mask[top:bottom, left:right] = 0
+
     boxes = []
     for box in pixels.boxes:
-        visible = int((mask == box.index + 1).sum())
-        share = visible / box.visible_pixels if box.visible_pixels else 0.0
-        fraction = round(box.visible_fraction * share, 6)
-        boxes.append(replace(box, visible_pixels=visible, visible_fraction=fraction))
+        n_visible = int((mask == box.index + 1).sum())
+        remaining = 0.0
+        if box.visible_pixels:
+            remaining = n_visible / box.visible_pixels
+        fraction = round(box.visible_fraction * remaining, 6)
+        boxes.append(replace(box, visible_pixels=n_visible, visible_fraction=fraction))
     return replace(pixels, boxes=boxes)

@@ -14,7 +14,8 @@ from generator.scene.planned import Job
 
 logger = logging.getLogger(__name__)
 
-_TIMEOUT = 600.0  # seconds
+_TIMEOUT = 600.0
+"""Seconds after which a process without an answer counts as hung, by default."""
 
 
 def default_workers() -> int:

@@ -17,8 +17,10 @@ from generator.base.files import write_bytes
 from generator.render.process import Answer, Worker, given_up
 from generator.scene.planned import Job
 
-_LOSSES = 20  # nodes that may be lost with one scene
-_CLOSE_TIMEOUT = 10.0  # seconds
+_LOSSES = 20
+"""Nodes that may be lost with one scene before it fails."""
+_CLOSE_TIMEOUT = 10.0
+"""Seconds after which a node that does not answer is given up at the end."""
 
 
 @contextmanager

@@ -93,6 +93,8 @@ def prepare_rerender(source: Dataset, changes: Changes) -> Work:
         device=changes.device,
         tar_bytes=changes.tar_bytes,
     )
+    # What the new world is made from; the images of a world that was rendered again before have an
+    # origin of their own.
     origin = {"world": source.world.digest}
     for key in _RECORDED:
         if key in request_before:
@@ -132,6 +134,7 @@ def rerender(
     check_own_files(source.root)
     if root.resolve() == source.root.resolve():
         raise UserError(f"--out {root} is the dataset to render again; choose another --out.")
+    # Scenes without a pose stay failed.
     failed_answers = []
     for row in _rows(source.world, ["scene_id", "cluster_id", "twin_of", "status", "reason"]):
         if row["status"] != "ok":
@@ -150,7 +153,8 @@ def _copy_benchmark(source: Benchmark, target: Path, world: World) -> None:
     manifest = {**source.manifest, "world": world.digest}
     manifest_path = target / "manifest.json"
     if manifest_path.exists() and read_json(manifest_path) == manifest:
-        return  # copied already, and perhaps certified since
+        # Copied already, and perhaps certified since.
+        return
     with draft_folder_of(target) as draft:
         copy_files(source.folder, (SUMS, *source.sums), draft)
         write_json(draft / "manifest.json", manifest)

@@ -24,16 +24,25 @@ from generator.vocabulary.schema import parse_vocabulary
 
 logger = logging.getLogger(__name__)
 
-# A worker counts as hung after this many seconds plus this many times the estimate. Machines that
-# run other programs too are several times slower than the estimate.
 _TIMEOUT = 300.0
+"""Seconds after which a worker counts as hung, besides _TIMES_ESTIMATE."""
 _TIMES_ESTIMATE = 20
+"""Times the estimate of a scene that are added to _TIMEOUT. Machines that run other programs too
+are several times slower than the estimate."""
+
 # Measured on one core, for the estimates before a run.
 _BYTES_A_PIXEL = 1.2
-_SECONDS_A_SCENE, _SECONDS_AN_OBJECT = 0.05, 0.003  # at any image size
-_LANDSCAPE = 2.2  # times the seconds of a pixel on a bare floor
-_MICROSECONDS_A_RAY = 2.0  # a pixel of masks, depth, normals and boxes together
-_START_UP = 5.0  # seconds that Blender takes to load
+"""Bytes of an image, PNG."""
+_SECONDS_A_SCENE = 0.05
+"""Seconds of a scene at any image size."""
+_SECONDS_AN_OBJECT = 0.003
+"""Seconds of an object at any image size."""
+_LANDSCAPE = 2.2
+"""Seconds of a pixel in an environment with scenery, over those on a bare floor."""
+_MICROSECONDS_A_RAY = 2.0
+"""Microseconds of a pixel of masks, depth, normals and boxes together."""
+_START_UP = 5.0
+"""Seconds that Blender takes to load."""
 
 
 @dataclass(frozen=True)

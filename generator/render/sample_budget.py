@@ -13,8 +13,8 @@ from generator.render.settings import Quality
 
 FIRST_NOISE_CHECK = 16
 """Samples after which Cycles first estimates the noise of a pixel."""
-# The cost of starting one more render, in samples of one pixel.
 _RENDER_COST = 6000
+"""The cost of starting one more render, in samples of one pixel."""
 
 
 class SamplePass(NamedTuple):
@@ -77,8 +77,7 @@ def sample_passes(
     metal_boxes = list(boxes)
     matt_parts: list[Box] = []
     if around < quality.matt:
-        metal_boxes = [box for box, is_metal in zip(boxes, metallic, strict=True) if is_metal]
-        matt_boxes = [box for box, is_metal in zip(boxes, metallic, strict=True) if not is_metal]
+        metal_boxes, matt_boxes = _split_by_metal(boxes, metallic)
         more = quality.matt - around
         matt_parts = join_boxes(matt_boxes, width=width, height=height, more=more)
         if matt_parts == [whole]:
@@ -98,6 +97,16 @@ def sample_passes(
     return [sample_pass for sample_pass in passes if sample_pass.parts]
 
 
+def _split_by_metal(boxes: Sequence[Box], metallic: Sequence[bool]) -> tuple[list[Box], list[Box]]:
+    """The boxes of metal objects, and those of others."""
+    metal_boxes: list[Box] = []
+    matt_boxes: list[Box] = []
+    for box, is_metal in zip(boxes, metallic, strict=True):
+        group = metal_boxes if is_metal else matt_boxes
+        group.append(box)
+    return metal_boxes, matt_boxes
+
+
 def join_boxes(boxes: Sequence[Box], *, width: int, height: int, more: int) -> list[Box]:
     """Return rectangles that cover every box and a margin, joined while that is cheaper.
 
@@ -113,7 +122,8 @@ def join_boxes(boxes: Sequence[Box], *, width: int, height: int, more: int) -> l
     Returns:
         The rectangles; only the whole image if the rectangles would cost as much as that.
     """
-    margin = max(width, height) // 480  # contact shadows are broader in larger images
+    # Contact shadows are broader in larger images.
+    margin = max(width, height) // 480
     parts = [_grow(box, margin, width, height) for box in boxes]
     while len(parts) > 1:
         pairs = combinations(parts, 2)

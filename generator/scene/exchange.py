@@ -9,6 +9,7 @@ from generator.scene.scene import Camera, Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
 Objects = tuple[tuple[str, dict[str, str]], ...]
+"""The category of each object, and its attribute values by kind."""
 
 VALUES, PLACES, BOTH = EXCHANGES = ("values", "places", "both")
 """What the twins of a world exchange: their values of the tested kind, their places, or each in
@@ -49,15 +50,21 @@ def with_room(objects: Objects, exchange: Exchange | None, vocabulary: Vocabular
     furthest.
 
     Positions found for these objects fit both scenes of the pair.
+
+    Args:
+        objects: of the first scene.
+        exchange: what its twin exchanges; None for a scene without a twin.
+        vocabulary: of the world.
+
+    Returns:
+        The objects to find positions for.
     """
     if exchange is None:
         return objects
-    size_kind = next(
-        kind
-        for kind, values in vocabulary.attributes.items()
-        if any(value.scale for value in values.values())
-    )
+    size_kind = _find_size_kind(vocabulary)
     ends = (exchange.first, exchange.second)
+
+    # Either category in either size: an exchange of sizes, or of places, makes some of these.
     combinations = []
     for i in ends:
         category, attributes = objects[i]
@@ -67,6 +74,15 @@ def with_room(objects: Objects, exchange: Exchange | None, vocabulary: Vocabular
             combinations.append((category, {**attributes, size_kind: size}))
     largest = max(combinations, key=lambda obj: vocabulary.reach(*obj))
     return tuple(largest if i in ends else obj for i, obj in enumerate(objects))
+
+
+def _find_size_kind(vocabulary: Vocabulary) -> str:
+    """The attribute kind whose values scale objects."""
+    return next(
+        kind
+        for kind, values in vocabulary.attributes.items()
+        if any(value.scale for value in values.values())
+    )
 
 
 def swapped(values: Sequence[str], exchange: Exchange) -> list[str]:
@@ -81,6 +97,7 @@ def _with_value_of(obj: SceneObject, other: SceneObject, kind: str) -> SceneObje
 
 
 def _moved(obj: SceneObject, position: Point, camera: Camera) -> SceneObject:
+    """The object at another position, turned so that it shows the camera the same side."""
     turn = _towards(camera, position) - _towards(camera, obj.position)
     return replace(obj, position=position, heading=round(obj.heading + turn, 6))
 

@@ -1,19 +1,23 @@
-"""Draws layouts (orders, clumps and stacks of a planned scene, without positions) and derives their
-relations.
+"""Draws layouts (orders, clumps, stacks and own sides of a planned scene, without positions) and
+derives their relations.
 
 Two orders say which object is further right and which is further behind. Clumps say which objects
 are near each other. Stacks say which object rests on which. A relation of space follows from one of
-these, so a plan can decide it before positions are drawn.
+these, so a plan can decide it before positions are drawn. Own sides say in which direction of an
+object's own frame the other one stands; its heading is then drawn so.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
+from types import MappingProxyType
 from typing import Protocol
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
-from generator.dataset.relations import ORDERS, PlannedBy
+from generator.dataset.own_frames import is_own_direction
+from generator.dataset.relations import AXIS_OF, ORDERS, OWN, PlannedBy
+from generator.scene.own_side import OwnSide
 from generator.scene.relations import Truth
 from generator.vocabulary.relations import Relation
 from generator.vocabulary.schema import Vocabulary
@@ -35,6 +39,8 @@ class HasLayout(Protocol):
     def rests_on(self) -> tuple[int | None, ...]: ...
     @property
     def clumps(self) -> tuple[int, ...]: ...
+    @property
+    def own_sides(self) -> tuple[OwnSide, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -49,12 +55,15 @@ class Layout:
     clumps: tuple[int, ...] = ()
     """The clump number of each object. Objects of one clump are near, those of two clumps are far
     from each other; () when the plan leaves distances open."""
+    own_sides: tuple[OwnSide, ...] = ()
+    """For each object whose heading the plan decides, where the other one stands. All others may
+    look anywhere."""
 
 
 def certain_relations(planned: HasLayout, vocabulary: Vocabulary) -> tuple[Fact, ...]:
     """The relations that hold in every scene of a plan.
 
-    A relation that is neither here nor in `open_relations` is false in every scene of the plan.
+    A relation that is neither here nor in `open_relations` holds in no scene of the plan.
 
     >>> from generator.vocabulary.schema import read_vocabulary
     >>> certain_relations(Layout(depth_order=(1, 0)), read_vocabulary("clevr"))
@@ -76,6 +85,11 @@ def is_consistent(layout: HasLayout, categories: Sequence[str], vocabulary: Voca
     its clump, and carries nothing itself. Clumps: two clumps do not overlap both from left to right
     and from front to behind, and at most one object of a clump lies between two others of it in
     both orders.
+
+    Args:
+        layout: orders, stacks and clumps.
+        categories: the category of each object.
+        vocabulary: says what can carry what.
     """
     return _stacks_are_possible(layout, categories, vocabulary) and _clumps_are_possible(layout)
 
@@ -123,7 +137,12 @@ def _clumps_are_possible(layout: HasLayout) -> bool:
     return True
 
 
-def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabulary) -> Layout:
+def draw_layout(
+    categories: Sequence[str],
+    stream: Stream,
+    vocabulary: Vocabulary,
+    own_frames: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Layout:
     """A random consistent layout for objects of these categories, listed from left to right.
 
     Two objects are near or far with equal probability. Of two unstacked neighbours in a clump, each
@@ -134,18 +153,27 @@ def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabular
         categories: the category of each object.
         stream: draws the layout.
         vocabulary: says which relations a plan decides, and what can carry what.
+        own_frames: by category the directions in its own frame that are held out: the plan decides
+            that axis of all its objects. In scenes of two, each of the four directions has the
+            same probability. Among more, an object can hardly look so that all others are within
+            the margin of an axis, so nothing is decided.
 
     Raises:
         UserError: there are too many objects for a consistent layout.
     """
     n = len(categories)
     planned_by = {relation.axis.planned_by for relation in vocabulary.pair_relations.values()}
-    clumps = _draw_clumps(n, stream) if "clumps" in planned_by else ()
-    rests_on = (
-        _draw_stacks(categories, clumps, stream, vocabulary) if "stacks" in planned_by else ()
-    )
+    clumps: tuple[int, ...] = ()
+    if "clumps" in planned_by:
+        clumps = _draw_clumps(n, stream)
+    rests_on: tuple[int | None, ...] = ()
+    if "stacks" in planned_by:
+        rests_on = _draw_stacks(categories, clumps, stream, vocabulary)
+    own_sides = _draw_own_sides(categories, own_frames, stream) if n == 2 else ()
+
+    # Of an inconsistent layout only the depth order is drawn again.
     for _ in range(_TRIES):
-        layout = Layout(_draw_depth_order(n, rests_on, stream), rests_on, clumps)
+        layout = Layout(_draw_depth_order(n, rests_on, stream), rests_on, clumps, own_sides)
         if is_consistent(layout, categories, vocabulary):
             return layout
     raise UserError(
@@ -167,6 +195,8 @@ def _decisions(planned: HasLayout, vocabulary: Vocabulary) -> Iterator[tuple[Fac
                 holds = decide(planned, vocabulary, relation, first, second)
                 if negated and holds is not None:
                     holds = not holds
+            elif is_own_direction(name):
+                holds = _is_on_own_side(planned, name, i, j)
             yield (i, name, j), holds
 
 
@@ -200,6 +230,16 @@ def _is_on_top(
     planned: HasLayout, _vocabulary: Vocabulary, _relation: Relation, i: int, j: int
 ) -> Truth:
     return _rests(planned, i, j)
+
+
+def _is_on_own_side(planned: HasLayout, direction: str, i: int, j: int) -> Truth:
+    """Whether object i stands in a direction of object j; None if the plan leaves it open."""
+    for side in planned.own_sides:
+        if (side.subject, side.object) != (i, j):
+            continue
+        if side.is_straight or AXIS_OF[side.relation] is AXIS_OF[direction]:
+            return direction == side.relation
+    return None
 
 
 _DECIDES_FIRST_RULE: dict[
@@ -262,6 +302,22 @@ def _draw_stacks(
     return tuple(rests_on) if in_stack else ()
 
 
+def _draw_own_sides(
+    categories: Sequence[str], own_frames: Mapping[str, Sequence[str]], stream: Stream
+) -> tuple[OwnSide, ...]:
+    """A random direction for each of two objects in whose own frame directions are held out. If it
+    is not on their axis, it is straight, so that none of them holds."""
+    directions = list(OWN.values())
+    sides = []
+    for place, category in enumerate(categories):
+        if category in own_frames:
+            direction = directions[stream.below(len(directions))]
+            held_out_axis = AXIS_OF[own_frames[category][0]]
+            is_straight = AXIS_OF[direction] is not held_out_axis
+            sides.append(OwnSide(1 - place, direction, place, is_straight))
+    return tuple(sides)
+
+
 def _draw_depth_order(n: int, rests_on: Sequence[int | None], stream: Stream) -> tuple[int, ...]:
     """Random ranks from front to behind in which the two objects of a stack are neighbours."""
     stacks = [[i] for i in range(n) if not rests_on or rests_on[i] is None]
@@ -274,11 +330,10 @@ def _draw_depth_order(n: int, rests_on: Sequence[int | None], stream: Stream) ->
     return tuple(front_to_behind.index(i) for i in range(n))
 
 
-# Metres. Stacks vary a little, but no upper object looks as if it were about to fall.
 _MOST_AXIS_OFFSET = 0.03
-
-# A bound of the square root of 2: offsets along two directions add up to a diagonal.
+"""Metres. Stacks vary a little, but no upper object looks as if it were about to fall."""
 _DIAGONAL = 1.5
+"""A bound of the square root of 2: offsets along two directions add up to a diagonal."""
 
 
 def max_axis_offset(vocabulary: Vocabulary) -> float:
@@ -318,9 +373,15 @@ def _axis_offset_bounds(vocabulary: Vocabulary) -> Iterator[float]:
 
 
 def can_carry(vocabulary: Vocabulary, lower: str, upper: str) -> bool:
-    """Whether an object of category `upper` can rest on an object of `lower` at all sizes of
-    both."""
-    lower_spec, upper_spec = vocabulary.objects[lower], vocabulary.objects[upper]
+    """Whether an object can rest on another at all sizes of both.
+
+    Args:
+        vocabulary: declares tops and feet.
+        lower: the category of the object that carries.
+        upper: the category of the object that rests on it.
+    """
+    lower_spec = vocabulary.objects[lower]
+    upper_spec = vocabulary.objects[upper]
     if lower_spec.top is None or upper_spec.foot is None:
         return False
     least_top_radius = lower_spec.top.radius * lower_spec.size * min(vocabulary.scales)
@@ -329,8 +390,14 @@ def can_carry(vocabulary: Vocabulary, lower: str, upper: str) -> bool:
 
 
 def can_hold(relation: Relation, subject: str, other: str, vocabulary: Vocabulary) -> bool:
-    """Whether a relation can hold of an object of category `subject` and one of `other` in any
-    scene."""
+    """Whether a relation can hold of two objects in any scene.
+
+    Args:
+        relation: the relation.
+        subject: the category of the first object.
+        other: the category of the second.
+        vocabulary: says what can carry what.
+    """
     if relation.axis.planned_by != "stacks":
         return True
     upper, lower, _ = relation.axis.in_terms_of_first_rule(relation.name, subject, other)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from generator.scene.exchange import Exchange
 from generator.scene.ladder import Ladder
+from generator.scene.own_side import OwnSide
 
 Attributes = dict[str, str]
 """Attribute values by kind."""
@@ -27,6 +28,8 @@ class Planned(NamedTuple):
     rests_on: tuple[int | None, ...] = ()
     """As in a Layout (scene/layouts.py)."""
     clumps: tuple[int, ...] = ()
+    """As in a Layout."""
+    own_sides: tuple[OwnSide, ...] = ()
     """As in a Layout."""
     exchange: Exchange | None = None
     """What distinguishes the two scenes of a minimal pair, which both have the same plan; None if
@@ -56,8 +59,8 @@ class Planned(NamedTuple):
         return tuple((attributes[kind], category) for category, attributes in self.objects)
 
     def to_row(self) -> dict[str, Any]:
-        """A row of `generator.dataset.records.PLAN`, JSON-ready; with an azimuth, a row of
-        `PLAN_WITH_VIEWPOINTS`; with a ladder, a row of `PLAN_OF_LADDERS`."""
+        """A row of `generator.dataset.records.plan_schema`, JSON-ready. It has only the columns
+        that the scene needs."""
         none_of_each = (None,) * len(self.objects)
         objects = []
         for (category, attributes), depth, lower, clump in zip(
@@ -82,10 +85,14 @@ class Planned(NamedTuple):
         ladder = {}
         if self.ladder is not None:
             ladder = {"ladder": self.ladder._asdict()}
+        own_sides = {}
+        if self.own_sides:
+            own_sides = {"own_sides": [side._asdict() for side in self.own_sides]}
         return {
             **{name: getattr(self, name) for name in _SAME_IN_ROW},
             **viewpoint,
             **ladder,
+            **own_sides,
             "named": list(self.named),
             "objects": objects,
             "exchange": self.exchange._asdict() if self.exchange else None,
@@ -97,6 +104,7 @@ class Planned(NamedTuple):
         objects, exchange = row["objects"], row["exchange"]
         rests_on = tuple(obj["rests_on"] for obj in objects)
         clumps = tuple(obj["clump"] for obj in objects)
+        own_sides = row.get("own_sides") or ()
         return cls(
             **{name: row[name] for name in _SAME_IN_ROW},
             named=tuple(row["named"]),
@@ -104,6 +112,7 @@ class Planned(NamedTuple):
             depth_order=tuple(obj["depth"] for obj in objects),
             rests_on=() if all(lower is None for lower in rests_on) else rests_on,
             clumps=() if None in clumps else clumps,
+            own_sides=tuple(map(OwnSide.from_row, own_sides)),
             exchange=Exchange(**exchange) if exchange else None,
             azimuth=row.get("azimuth"),
             turn=row.get("turn"),

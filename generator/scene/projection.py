@@ -23,6 +23,7 @@ def axes(position: Point, target: Point) -> Axes:
     ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
     """
     back = _unit((position[0] - target[0], position[1] - target[1], position[2] - target[2]))
+    # Level, since up is +z: a camera never rolls.
     right = _unit((-back[1], back[0], 0.0))
     up = (
         back[1] * right[2] - back[2] * right[1],
@@ -54,30 +55,35 @@ def project(
     >>> project(camera, 0.0, 1.0, 0.0, 320, 240)
     (160.0, 120.0, 3.0)
     """
-    dx, dy, dz = x - camera.position[0], y - camera.position[1], z - camera.position[2]
+    from_camera = (x - camera.position[0], y - camera.position[1], z - camera.position[2])
     right, up, back = axes(camera.position, camera.target)
-    depth = -(dx * back[0] + dy * back[1] + dz * back[2])
-    focal = camera.lens / camera.sensor * max(width, height)
-    column = width / 2 + focal * (dx * right[0] + dy * right[1] + dz * right[2]) / depth
-    row = height / 2 - focal * (dx * up[0] + dy * up[1] + dz * up[2]) / depth
+    depth = -_dot(from_camera, back)
+    focal = _focal_pixels(camera, width, height)
+    column = width / 2 + focal * _dot(from_camera, right) / depth
+    row = height / 2 - focal * _dot(from_camera, up) / depth
     return column, row, depth
 
 
 def ray(camera: Camera, column: Any, row: Any, width: int, height: int) -> tuple[Any, Any, Any]:
-    """The ray through a point of the image (pixels), or the rays through arrays of points.
+    """The ray through a point of the image, or the rays through arrays of points.
+
+    Args:
+        camera: the camera.
+        column: of the point, pixels from the left edge: a float or an array.
+        row: of the point, pixels from the top, with the shape of `column`.
+        width: of the image, pixels.
+        height: of the image, pixels.
 
     Returns:
         Its direction (x, y, z) in world coordinates, scaled to one metre of depth along the viewing
         axis.
     """
     right, up, back = axes(camera.position, camera.target)
-    focal = camera.lens / camera.sensor * max(width, height)
-    a, b = (column - width / 2) / focal, (height / 2 - row) / focal
-    return (
-        a * right[0] + b * up[0] - back[0],
-        a * right[1] + b * up[1] - back[1],
-        a * right[2] + b * up[2] - back[2],
-    )
+    focal = _focal_pixels(camera, width, height)
+    to_right = (column - width / 2) / focal
+    upward = (height / 2 - row) / focal
+    x, y, z = (to_right * right[i] + upward * up[i] - back[i] for i in range(3))
+    return x, y, z
 
 
 def unproject(
@@ -85,8 +91,20 @@ def unproject(
 ) -> tuple[Any, Any, Any]:
     """The inverse of `project`: world points, floats or arrays.
 
+    Args:
+        camera: the camera.
+        column: of the points in the image, pixels from the left edge.
+        row: of the points, pixels from the top.
+        depth: of the points along the viewing axis, metres.
+        width: of the image, pixels.
+        height: of the image, pixels.
+
     Returns:
-        (x, y, z) in metres, from columns and rows in pixels and depths in metres.
+        (x, y, z) in metres.
+
+    >>> camera = Camera((0.0, -2.0, 0.0), (0.0, 0.0, 0.0), lens=35.0, sensor=32.0)
+    >>> unproject(camera, 160.0, 120.0, 3.0, 320, 240)
+    (0.0, 1.0, 0.0)
     """
     x, y, z = ray(camera, column, row, width, height)
     return (
@@ -96,6 +114,17 @@ def unproject(
     )
 
 
+def _focal_pixels(camera: Camera, width: int, height: int) -> float:
+    """The focal length in pixels: the sensor spans the longer side of the image."""
+    return camera.lens / camera.sensor * max(width, height)
+
+
+def _dot(a: tuple[Any, Any, Any], b: Point) -> Any:
+    # Neither sum() nor numpy.dot, which may add in another order, with other last bits.
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
 def _unit(v: Point) -> Point:
-    length = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-    return (v[0] / length, v[1] / length, v[2] / length)
+    length = math.sqrt(_dot(v, v))
+    x, y, z = v
+    return (x / length, y / length, z / length)

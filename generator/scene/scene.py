@@ -74,6 +74,7 @@ class Scene:
     objects: tuple[SceneObject, ...]
     """The objects, from left to right as the camera sees them."""
     camera: Camera
+    """Where the camera stands; its position is jittered by scene."""
     lamps: dict[str, Lamp]
     """The lamps by name."""
     environment: str

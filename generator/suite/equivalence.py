@@ -67,7 +67,8 @@ def compare_means(first: np.ndarray, second: np.ndarray, margin: float = MARGIN)
     means = float(first.mean()), float(second.mean())
     n, m = len(first), len(second)
     variances = float(first.var(ddof=1)), float(second.var(ddof=1))
-    deviation = sqrt(((n - 1) * variances[0] + (m - 1) * variances[1]) / (n + m - 2))
+    pooled_variance = ((n - 1) * variances[0] + (m - 1) * variances[1]) / (n + m - 2)
+    deviation = sqrt(pooled_variance)
     if deviation == 0:
         # Nothing varies, so there is nothing to test: the means are the same or not.
         is_same = means[0] == means[1]

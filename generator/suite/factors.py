@@ -59,15 +59,22 @@ def scene_factors(world: World, progress: Progress = SILENT) -> dict[str, np.nda
 def _measure(world: World, row: Row) -> list[float]:
     """The factors of a scene, in the order of FACTORS."""
     objects = row["objects"]
-    pixels = np.asarray(world.image(row["scene_id"]), dtype=float) / 255 @ _LUMINANCE
+    image = np.asarray(world.image(row["scene_id"]), dtype=float) / 255
+    luminance = image @ _LUMINANCE
+
     boxes = [object_["amodal_box"] for object_ in objects]
+    areas = [_area(box) for box in boxes]
+    visible_shares = [object_["visible_fraction"] for object_ in objects]
+    contrasts = [_contrast(luminance, box) for box in boxes]
+    distances = [_distance(*pair) for pair in combinations(boxes, 2)]
+    shared_features = [_shared(*pair) for pair in combinations(objects, 2)]
     return [
         float(len(objects)),
-        float(np.mean([_area(box) for box in boxes])) / pixels.size,
-        float(np.mean([object_["visible_fraction"] for object_ in objects])),
-        float(np.mean([_contrast(pixels, box) for box in boxes])),
-        _mean_over_pairs([_distance(*pair) for pair in combinations(boxes, 2)]) / row["width"],
-        _mean_over_pairs([_shared(*pair) for pair in combinations(objects, 2)]),
+        float(np.mean(areas)) / luminance.size,
+        float(np.mean(visible_shares)),
+        float(np.mean(contrasts)),
+        _mean_over_pairs(distances) / row["width"],
+        _mean_over_pairs(shared_features),
     ]
 
 
@@ -76,13 +83,16 @@ def _area(box: Sequence[int]) -> int:
     return (right - left) * (bottom - top)
 
 
-def _contrast(pixels: np.ndarray, box: Sequence[int]) -> float:
+def _contrast(luminance: np.ndarray, box: Sequence[int]) -> float:
+    """The standard deviation of luminance within a box; 0 if the box is outside of the image."""
+    # A box may reach beyond the image, where a negative index would count from its other side.
     left, top, right, bottom = (max(0, side) for side in box)
-    inside = pixels[top:bottom, left:right]
+    inside = luminance[top:bottom, left:right]
     return float(inside.std()) if inside.size else 0.0
 
 
 def _distance(box: Sequence[int], other: Sequence[int]) -> float:
+    """The distance between the centres of two boxes, pixels."""
     across = (box[0] + box[2] - other[0] - other[2]) / 2
     down = (box[1] + box[3] - other[1] - other[3]) / 2
     return float(np.hypot(across, down))
@@ -90,10 +100,12 @@ def _distance(box: Sequence[int], other: Sequence[int]) -> float:
 
 def _shared(first: Row, second: Row) -> float:
     """The share of features that two objects have in common."""
-    attributes, others = dict(first["attributes"]), dict(second["attributes"])
-    same = [first["category"] == second["category"]]
-    same += [attributes[kind] == others.get(kind) for kind in attributes]
-    return sum(same) / len(same)
+    first_values = dict(first["attributes"])
+    second_values = dict(second["attributes"])
+    is_same = [first["category"] == second["category"]]
+    for kind, value in first_values.items():
+        is_same.append(second_values.get(kind) == value)
+    return sum(is_same) / len(is_same)
 
 
 def _mean_over_pairs(values: Sequence[float]) -> float:
@@ -125,31 +137,40 @@ def split_counts(dataset: Dataset) -> dict[str, SplitCounts]:
     Raises:
         UserError: The dataset is damaged.
     """
-    rows = {row["scene_id"]: row for row in dataset.world.scenes.to_pylist()}
+    objects_of_scene = {row["scene_id"]: row["objects"] for row in dataset.world.scenes.to_pylist()}
     scenes: Counter[str] = Counter()
-    names: dict[str, dict[str, Counter[str]]] = {}
-    counted: list[Any] = []
+    names: dict[str, dict[str, Counter[str]]] = defaultdict(_no_counts)
+    counted_holdouts: list[Any] = []
     for benchmark_name in dataset.benchmark_names():
         benchmark = dataset.benchmark(benchmark_name)
         benchmark.check_files()
         holdout = benchmark.holdout_block()
-        if holdout in counted:
+        if holdout in counted_holdouts:
             continue
-        counted.append(holdout)
+        counted_holdouts.append(holdout)
         for row in benchmark.splits.to_pylist():
             split = row["split"]
             if split is None:
                 continue
             scenes[split] += 1
-            of_split = names.setdefault(
-                split, {role: Counter() for role in ("values", "objects", "combinations")}
-            )
-            for object_ in rows[row["scene_id"]]["objects"]:
-                value, category = dict(object_["attributes"])[holdout["kind"]], object_["category"]
-                of_split["values"][value] += 1
-                of_split["objects"][category] += 1
-                of_split["combinations"][f"{value} {category}"] += 1
+            _count_names(names[split], objects_of_scene[row["scene_id"]], holdout["kind"])
     return {split: SplitCounts(scenes[split], of_split) for split, of_split in names.items()}
+
+
+def _no_counts() -> dict[str, Counter[str]]:
+    return {role: Counter() for role in ("values", "objects", "combinations")}
+
+
+def _count_names(
+    counts: Mapping[str, Counter[str]], objects: Sequence[Row], tested_kind: str
+) -> None:
+    """Add the names of a scene's objects to the counts of its split."""
+    for object_ in objects:
+        value = dict(object_["attributes"])[tested_kind]
+        category = object_["category"]
+        counts["values"][value] += 1
+        counts["objects"][category] += 1
+        counts["combinations"][f"{value} {category}"] += 1
 
 
 def largest_difference(first: Mapping[str, int], second: Mapping[str, int]) -> tuple[int, float]:
@@ -166,6 +187,7 @@ def largest_difference(first: Mapping[str, int], second: Mapping[str, int]) -> t
         >>> largest_difference({"red": 4, "blue": 4}, {"red": 4, "blue": 3, "gray": 1})
         (1, 2.6666666666666665)
     """
-    known = {*first, *second}
-    largest = max(abs(first.get(name, 0) - second.get(name, 0)) for name in known)
-    return largest, (sum(first.values()) + sum(second.values())) / (2 * len(known))
+    names = {*first, *second}
+    largest = max(abs(first.get(name, 0) - second.get(name, 0)) for name in names)
+    mean = (sum(first.values()) + sum(second.values())) / (2 * len(names))
+    return largest, mean

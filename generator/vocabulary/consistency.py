@@ -47,9 +47,12 @@ def _check_words(family: FamilyTables) -> None:
     captions."""
     declared_at: dict[str, str] = {}
     mistakes = []
-    values = [pair for group in family.attributes.values() for pair in group.items()]
-    words = [word for name, value in values for word in (name, *value.synonyms)]
-    words += [word for name, spec in family.objects.items() for word in (name, *spec.synonyms)]
+    words: list[str] = []
+    for values in family.attributes.values():
+        for name, value in values.items():
+            words += [name, *value.synonyms]
+    for name, spec in family.objects.items():
+        words += [name, *spec.synonyms]
     for word in words:
         if not word.split() or not {*word.split()}.isdisjoint(GRAMMAR):
             mistakes.append(

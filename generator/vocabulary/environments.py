@@ -22,6 +22,7 @@ class LampSpec(Declared):
     """A lamp that shines at the origin."""
 
     type: Literal["area", "sun"]
+    """area: a square at its position, which spreads its light; sun: parallel rays."""
     energy: Positive
     """Watts for an area, watts per square metre for a sun."""
     size: Positive | None = None
@@ -45,6 +46,7 @@ class SkySpec(Declared):
     clouds: Share = 0
     """How much of the sky is covered, 0..1."""
     stars: bool = False
+    """Whether stars are seen."""
     haze: Positive | None = None
     """The distance in metres at which the ground has taken on most of the colour of the horizon;
     None for clear air."""
@@ -80,6 +82,7 @@ class GroundSpec(Declared):
     colors: tuple[Hex, Hex]
     """Of two types of spots, or of stones and joints."""
     pattern: Literal["spots", "paving", "plates"] = "spots"
+    """spots: of both colours; paving: irregular stones; plates: squares."""
     grain: Positive = 1.0
     """The size of the spots or stones, metres."""
     bumps: Share = 0.3
@@ -90,6 +93,7 @@ class WaterSpec(Declared):
     """Water behind the objects; the ground dips below it."""
 
     color: Hex
+    """Of the water, seen from above."""
     begins: Positive
     """The distance of the shore, metres."""
 
@@ -111,6 +115,7 @@ class PropSpec(Declared):
     """Props scattered behind the objects."""
 
     type: PropType
+    """What they are."""
     count: Annotated[int, Field(ge=1, le=1000)]
     """How many; props that do not fit on land without touching others are left out."""
     between: tuple[Positive, Positive]

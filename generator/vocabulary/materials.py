@@ -11,6 +11,7 @@ from generator.base.declarations import Declared, Finite, Hex, Positive, Share
 from generator.base.srgb import decode_srgb
 
 Channel = Annotated[float, Field(ge=0, le=255)]
+"""A channel of a colour."""
 Pattern = Literal[
     "noise", "blades", "cobbles", "rings", "brick", "veins", "stripes", "checker", "dots", "scales"
 ]
@@ -82,6 +83,7 @@ class Texture(Declared):
     """A solid pattern through the body of an object, fixed to the object."""
 
     pattern: Pattern
+    """What the marks are."""
     colors: Annotated[tuple[Hex, ...], Field(min_length=2, max_length=4)] | None = None
     """Its colours; None for the object's own colour and a darker shade."""
     scale: Positive
@@ -178,16 +180,16 @@ def check_inputs(attributes: Attributes, paints: Sequence[str]) -> None:
         ValueError: an input is set twice, or not at all, or not by all values of a kind.
     """
     for paint in paints or (None,):
-        used = {
-            kind: values
-            for kind, values in attributes.items()
-            if kind == paint or kind not in paints
-        }
-        _check_inputs(used)
+        kinds_of_world = {}
+        for kind, values in attributes.items():
+            if kind == paint or kind not in paints:
+                kinds_of_world[kind] = values
+        _check_inputs(kinds_of_world)
 
 
 def _check_inputs(attributes: Attributes) -> None:
     """Check the kinds of one world."""
+    # No input is set by two kinds.
     kind_of_input: dict[str, str] = {}
     for kind, values in attributes.items():
         _check_values_agree(kind, values)
@@ -200,6 +202,7 @@ def _check_inputs(attributes: Attributes) -> None:
                 raise ValueError(f"'{other}' and '{kind}' both set '{name}'; {fix}")
             kind_of_input[name] = kind
 
+    # Every input that a material needs is set.
     textures_have_colors = _check_textures(attributes, kind_of_input)
     for name in ("linear", "metallic", "roughness", "scale"):
         if name == "linear" and textures_have_colors:

@@ -64,9 +64,9 @@ class Vocabulary(FamilyTables):
     def adjective_order(self) -> tuple[str, ...]:
         """Attribute kinds in caption order: kinds with adjectives, then kinds with a phrase after
         the noun."""
-        return tuple(
-            sorted(self.adjectives or self.attributes, key=lambda kind: kind in self.phrases)
-        )
+        kinds = self.adjectives or self.attributes
+        # The sort is stable: kinds keep their order before and after the noun.
+        return tuple(sorted(kinds, key=lambda kind: kind in self.phrases))
 
     @property
     def meshes(self) -> dict[str, str]:
@@ -89,9 +89,11 @@ class Vocabulary(FamilyTables):
         first of them."""
         if not self.paints:
             return self
-        used = next(
-            (paint for paint in (kind, self.tested) if paint in self.paints), self.paints[0]
-        )
+        used = self.paints[0]
+        for paint in (kind, self.tested):
+            if paint in self.paints:
+                used = paint
+                break
         dropped = [paint for paint in self.paints if paint != used]
         return self._changed(
             attributes=_without(self.attributes, dropped),
@@ -130,12 +132,12 @@ class Vocabulary(FamilyTables):
         one_side = viewpoints == 1 and not turns
         places = {}
         for name, place in self.environments.items():
-            open_floor = place.bare and self.floor.wall is None
+            has_open_floor = place.bare and self.floor.wall is None
             if place.photo is not None:
                 narrowed = place.seen_after(turns)
                 if narrowed is not None:
                     places[name] = narrowed
-            elif one_side or open_floor or place.around:
+            elif one_side or has_open_floor or place.around:
                 places[name] = place
         return self if places == self.environments else self._changed(environments=places)
 
@@ -199,10 +201,13 @@ def with_assets(text: str, assets: str) -> str:
     # Keys of the family itself stand before its first table.
     head, bracket, tables = re.split(r"(^\s*\[|\Z)", text, maxsplit=1, flags=re.MULTILINE)
     line = tomli_w.dumps({"assets": assets}).strip()
+    # A function, because backslashes of a string would be read as groups.
     head, n_replaced = re.subn(
         r"^[ \t]*assets[ \t]*=.*$", lambda _: line, head, count=1, flags=re.MULTILINE
     )
-    return ("" if n_replaced else f"{line}\n") + head + bracket + tables
+    if not n_replaced:
+        head = f"{line}\n{head}"
+    return head + bracket + tables
 
 
 def parse_vocabulary(text: str, origin: str) -> Vocabulary:

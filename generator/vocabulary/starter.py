@@ -23,6 +23,7 @@ class Starter(NamedTuple):
     """A starter file that was written."""
 
     path: Path
+    """The TOML file."""
     holdout: str
     """A value of `--holdout` that holds out the new colour, quoted for a shell."""
 

@@ -198,12 +198,15 @@ class FamilyTables(Declared):
     environments: dict[str, Environment]
     """The places of scenes, by name."""
     placement: Placement
+    """Where objects may stand, and how far apart."""
     camera: CameraSpec
+    """Where the camera stands and what it sees."""
     sky: Amount
     """Strength of even white light from all around."""
     caustics: bool = False
     """Whether light that mirrors and glass focus is rendered."""
     floor: FloorSpec = FloorSpec()
+    """The floor of the environments without a ground of their own."""
     lamps: dict[str, LampSpec]
     """The lamps, by name."""
 
@@ -246,12 +249,10 @@ class FamilyTables(Declared):
     @property
     def scales(self) -> list[float]:
         """All scales that attributes give an object, metres."""
-        return [
-            value.scale
-            for values in self.attributes.values()
-            for value in values.values()
-            if value.scale
-        ]
+        scales: list[float] = []
+        for values in self.attributes.values():
+            scales += [value.scale for value in values.values() if value.scale]
+        return scales
 
     @property
     def radii(self) -> list[float]:

@@ -17,21 +17,23 @@ from typing import NamedTuple
 from generator.base.errors import did_you_mean
 from generator.vocabulary.english import NUMBERS, ORDINALS
 
-_LETTERS = {"indefinite": "abc", "bare": "xyz"}
 PLACEHOLDERS: dict[str, tuple[str, int]] = {
-    **{
-        letter: (kind, place)
-        for kind, letters in _LETTERS.items()
-        for place, letter in enumerate(letters)
-    },
-    **{f"the_{letter}": ("definite", place) for place, letter in enumerate(_LETTERS["indefinite"])},
+    "a": ("indefinite", 0),
+    "b": ("indefinite", 1),
+    "c": ("indefinite", 2),
+    "x": ("bare", 0),
+    "y": ("bare", 1),
+    "z": ("bare", 2),
+    "the_a": ("definite", 0),
+    "the_b": ("definite", 1),
+    "the_c": ("definite", 2),
     "list": ("list", 0),
     "relation": ("relation", 0),
 }
 """Each placeholder with the kind of its phrase, and the place of its object in the form (0 where it
 has none)."""
 
-INTRODUCES_ONE = tuple(_LETTERS)
+INTRODUCES_ONE = ("indefinite", "bare")
 """Kinds of placeholders that introduce one object."""
 _HAS_ARTICLE = ("indefinite", "definite")
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import legibility
-from bench.legibility import WORLDS, family, kinds, rows_of, shown_in, table, world_of
-from bench.naming import Shown, crop, learn, named
+from bench.legibility import WORLDS, cut_out_objects, family, kinds, rows_of, table, world_of
+from bench.naming import Crops, crop, learn, predict_names
 from generator.dataset.reader import Dataset
 from generator.inspection.legibility import LEGIBLE, SETTINGS, SIDES, Legibility, measured
 from tests.generator.unrendered import write_world
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 SIDE = 32
 
 
-def bars(n: int, seed: int) -> Shown:
+def bars(n: int, seed: int) -> Crops:
     """Upright and lying bars, red and blue, anywhere on noise, cut out."""
     rng = np.random.default_rng(seed)
     crops, truths = [], rng.integers(2, size=(n, 2))
@@ -30,7 +30,7 @@ def bars(n: int, seed: int) -> Shown:
         left, top = rng.integers(0, SIDE - 12, 2)
         image[top : top + high, left : left + wide] = (20, 20, 230) if blue else (230, 20, 20)
         crops.append(crop(image, (left, top, left + wide, top + high)))
-    return Shown(np.stack(crops), truths)
+    return Crops(np.stack(crops), truths)
 
 
 @given(*[st.integers(1, SIDE - 1)] * 2, *[st.integers(2, SIDE // 2)] * 2, st.integers(2, 4))
@@ -55,15 +55,17 @@ def test_a_crop_holds_the_whole_object_in_its_middle(
 
 def test_it_learns_what_is_shown_and_nothing_where_nothing_is() -> None:
     bars_image, other = bars(192, 0), bars(192, 1)
-    right = named(learn(bars_image, (2, 2), 6), other) == other.truths
+    right = predict_names(learn(bars_image, (2, 2), 6), other) == other.truths
     assert right.mean(axis=0).min() > 0.9
 
     noise = [
-        np.random.default_rng(seed).integers(0, 255, bars_image.crops.shape, dtype=np.uint8)
+        np.random.default_rng(seed).integers(0, 255, bars_image.images.shape, dtype=np.uint8)
         for seed in (2, 3)
     ]
     right = (
-        named(learn(Shown(noise[0], bars_image.truths), (2, 2), 2), Shown(noise[1], other.truths))
+        predict_names(
+            learn(Crops(noise[0], bars_image.truths), (2, 2), 2), Crops(noise[1], other.truths)
+        )
         == other.truths
     )
     assert right.mean(axis=0).max() < 0.7
@@ -76,7 +78,7 @@ def test_every_object_of_a_world_is_cut_out_with_its_names(tmp_path: Path) -> No
     dataset, vocabulary = Dataset.open(tmp_path), family("clevr")
     names = kinds(vocabulary)
     assert [*names] == ["shape", "color", "material"]  # a crop cannot show sizes
-    crops = shown_in(dataset, vocabulary)
+    crops = cut_out_objects(dataset, vocabulary)
     names_of_objects = [
         (obj["category"], dict(obj["attributes"])["color"], dict(obj["attributes"])["material"])
         for row in dataset.world.scenes.to_pylist()
@@ -88,7 +90,7 @@ def test_every_object_of_a_world_is_cut_out_with_its_names(tmp_path: Path) -> No
     plain = [
         int(row["scene_id"]) for row in dataset.world.scenes.to_pylist() for _ in row["objects"]
     ]
-    assert (crops.crops == np.array([[n % 256, n // 256, 0] for n in plain])[:, None, None]).all()
+    assert (crops.images == np.array([[n % 256, n // 256, 0] for n in plain])[:, None, None]).all()
 
 
 def test_each_world_is_the_one_that_its_rows_say() -> None:

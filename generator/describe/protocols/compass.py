@@ -60,21 +60,23 @@ class Integration(Protocol):
         super().__init__(captioner)
         # A kind needs a value that the scene lacks; if values are not shared, at least one more.
         fewest_values = 2 if shared_values else 3
-        n_kinds = sum(
-            len(values) >= fewest_values for values in captioner.vocabulary.attributes.values()
-        )
+        n_kinds = 0
+        for values in captioner.vocabulary.attributes.values():
+            if len(values) >= fewest_values:
+                n_kinds += 1
         usable = [cell for cell in cells if cell.n_attributes <= n_kinds * cell.n_objects]
+
         draw = partial(_walk_replaceable, one_subgraph=one_subgraph, shared=shared_values)
-        self.recipes = {
-            name: Recipe(draw, _write_composed, quota)
-            for name, quota in make_quotas(usable, one_subgraph).items()
-        }
+        self.recipes = {}
+        for name, quota in make_quotas(usable, one_subgraph).items():
+            self.recipes[name] = Recipe(draw, _write_composed, quota)
 
 
 def _walk_replaceable(draft: Draft, cell: Cell, one_subgraph: bool, shared: bool) -> Form | None:
     """Draw a caption of which every attribute value can be replaced."""
     sayable = partial(draft.replaceable, shared=shared)
-    return draft.walk(cell, sayable, within=draft.subgraph() if one_subgraph else None)
+    within = draft.subgraph() if one_subgraph else None
+    return draft.walk(cell, sayable, within=within)
 
 
 def _write_composed(draft: Draft, form: Form) -> Iterator[Item | None]:
@@ -95,7 +97,8 @@ def _write_composed(draft: Draft, form: Form) -> Iterator[Item | None]:
 def _atom_changes(draft: Draft, form: Form, atom: Atom) -> Iterator[Foil]:
     """Foils with one atom replaced whose decomposed caption is false too; tries a few values."""
     if atom.type == "relation":
-        values = [draft.vocabulary.relations[form.relations[atom.place].relation].opposite]
+        relation = form.relations[atom.place].relation
+        values = [draft.vocabulary.relations[relation].opposite]
     else:
         values = _absent_values(draft, form, atom)
     for value in draft.stream.shuffled(values)[:_MOST_VALUES_TRIED]:
@@ -118,7 +121,8 @@ def _absent_values(draft: Draft, form: Form, atom: Atom) -> list[str]:
     if atom.type != "attribute":
         return values
     own = form.objects[atom.place].values[atom.kind]
-    if sum(mention.values.get(atom.kind) == own for mention in form.objects) > 1:
+    named_values = [mention.values.get(atom.kind) for mention in form.objects]
+    if named_values.count(own) > 1:
         return []
     absent = draft.absent(atom.kind)
     return [value for value in values if value in absent]
@@ -144,8 +148,10 @@ def _primitive(form: Form, atom: Atom) -> Form:
         ends = Mention(subject.category), Mention(other.category)
         return Form(ends, (Link(0, link.relation, 1),))
     mention = form.objects[atom.place]
-    attributes = () if atom.type == "object" else ((atom.kind, mention.values[atom.kind]),)
-    return Form((Mention(mention.category, attributes),))
+    if atom.type == "object":
+        return Form((Mention(mention.category),))
+    attribute = (atom.kind, mention.values[atom.kind])
+    return Form((Mention(mention.category, (attribute,)),))
 
 
 SKILLS = {
@@ -217,13 +223,14 @@ class Skill(Protocol):
         }
         self.recipes = {}
         for skill, levels in SKILLS.items():
-            usable = [
-                cell
-                for cell in cells
-                if cell.level in levels and getattr(cell, f"n_{skill}s") >= fewest_atoms[skill]
-            ]
+            usable = []
+            for cell in cells:
+                n_atoms = getattr(cell, f"n_{skill}s")
+                if cell.level in levels and n_atoms >= fewest_atoms[skill]:
+                    usable.append(cell)
+            draw = partial(self._walk, skill)
+            write = partial(self._write_targeted, skill)
             for name, quota in make_quotas(usable, one_subgraph).items():
-                draw, write = partial(self._walk, skill), partial(self._write_targeted, skill)
                 self.recipes[f"{skill} {name}"] = Recipe(draw, write, quota)
 
     def _walk(self, skill: str, draft: Draft, cell: Cell) -> Form | None:
@@ -231,12 +238,10 @@ class Skill(Protocol):
         sayable = None
         if self._absent_values and skill == "attribute":
             sayable = partial(draft.replaceable, shared=self._shared_values)
-        return draft.walk(
-            cell,
-            sayable,
-            apart=skill == "relation" and cell.n_objects >= 2 * cell.n_relations,
-            within=draft.subgraph() if self._one_subgraph else None,
-        )
+        # Relations of different pairs, if there are enough objects for that.
+        apart = skill == "relation" and cell.n_objects >= 2 * cell.n_relations
+        within = draft.subgraph() if self._one_subgraph else None
+        return draft.walk(cell, sayable, apart=apart, within=within)
 
     def _write_targeted(self, skill: str, draft: Draft, form: Form) -> Iterator[Item | None]:
         foils = draft.select_foils(self._draw_foils(skill, draft, form), form, _N_FOILS)

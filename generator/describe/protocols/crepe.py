@@ -23,8 +23,10 @@ from generator.language.form import Form, names_absent
 
 MOST_COMPOUNDS = 3
 """The most compounds of a caption of systematicity (CREPE, section 3.3)."""
-_N_ATOM_FOILS, _N_COMP_FOILS = 4, 6
-"""Foils of a caption of systematicity, HN-ATOM and HN-COMP."""
+_N_ATOM_FOILS = 4
+"""HN-ATOM foils of a caption of systematicity."""
+_N_COMP_FOILS = 6
+"""HN-COMP foils of a caption of systematicity."""
 _DRAWS_PER_FOIL = 8
 """Random HN-COMP foils that are tried for each that is needed."""
 
@@ -124,7 +126,8 @@ class Systematicity(Protocol):
         for kinds, write in ((RAW, _write_raw), ("sets", _write_sets)):
             for skill, n, draw in draws:
                 # Drawn also for a question that is not asked, which keeps the numbers of others.
-                own_stream = Stream(kinds, skill, n, stream.below(2**31))
+                seed = stream.below(2**31)
+                own_stream = Stream(kinds, skill, n, seed)
                 if kinds != RAW and of_unseen_atoms:
                     continue
                 make_items = partial(_make_items, captioner, scene, own_stream, draw, write, skill)
@@ -344,10 +347,15 @@ def _draw_denials(draft: Draft, form: Form) -> tuple[Form, list[Foil]] | None:
         proved true.
     """
     foils = draft.foils
+
+    # 1. The atoms, and the choices that a foil may invert.
     atoms = _one_per_object(draft, foils.deniable(form))[:_N_FOILS]
     places = range(len(atoms))
-    inversions = [set(inverted) for size in (1, 2, 3) for inverted in combinations(places, size)]
+    inversions = []
+    for size in (1, 2, 3):
+        inversions += [set(inverted) for inverted in combinations(places, size)]
 
+    # 2. What the caption asserts, and what it denies.
     values: list[str] = []
     denied: set[int] = set()
     base = form
@@ -369,6 +377,7 @@ def _draw_denials(draft: Draft, form: Form) -> tuple[Form, list[Foil]] | None:
     if draft.scene.decide(caption) is not True or not foils.is_possible(caption):
         return None
 
+    # 3. The foils.
     def draw_foils() -> Iterator[Foil]:
         for size in (1, 2, 3):
             of_size = [inverted for inverted in inversions if len(inverted) == size]
@@ -392,9 +401,9 @@ def _draw_foils_with_denials(draft: Draft, form: Form) -> tuple[Form, list[Foil]
         single = [_deny_in_foil(draft, form, (atom,)) for atom in atoms]
         whole = Foil(form._replace(negated=True), (WHOLE,), "neg")
         yield from draft.stream.shuffled([whole, *single])
-        several = [some for size in (2, 3) for some in combinations(atoms, size)]
-        for some in draft.stream.shuffled(several):
-            yield _deny_in_foil(draft, form, some)
+        several = [*combinations(atoms, 2), *combinations(atoms, 3)]
+        for denied_atoms in draft.stream.shuffled(several):
+            yield _deny_in_foil(draft, form, denied_atoms)
 
     selected = draft.select_foils(draw_foils(), form, _N_FOILS)
     return (form, selected) if selected else None

@@ -31,6 +31,7 @@ VIEWER, OBJECT, ASSUMED = "viewer", "object", "assumed"
 BOTH_IMAGES = (VIEWER, OBJECT)
 """The kinds that ask about two images; `ASSUMED` asks about one."""
 _TEMPLATES = ("that-is", "photo", "clauses")
+_UNSEEN = "unseen"
 _TOWARD, _ASIDE, _AWAY = "toward", "aside", "away"
 """Where an object looks, by the angle between its front and the direction to the camera: below 45
 degrees, between, and above 135."""
@@ -94,6 +95,7 @@ class Frames(Protocol):
         self._fallback = fallback_template
         vocabulary = captioner.vocabulary
         self._axes = vocabulary.axes_of_both_frames
+        self._holds_out_frames = bool(captioner.holdout.own_frames)
         self._bare_phrases = bare_phrases(vocabulary)
         self.recipes = {}
         self.select(kinds)
@@ -136,7 +138,12 @@ class Frames(Protocol):
         if scene.split != twin.split:
             return None
         relations: dict[tuple[str, str], list[_Relation]] = {}
+        held_out = scene.held_out_relations or ()
         for relation in self._relations(draft):
+            # An unseen scene is asked about the own direction that training never shows.
+            own_fact = (relation.subject, OWN[relation.own], relation.ground)
+            if self._holds_out_frames and scene.split == _UNSEEN and own_fact not in held_out:
+                continue
             opposite = draft.vocabulary.relations[relation.viewer].opposite
             if twin.facts.holds[opposite][relation.subject][relation.ground]:
                 relations.setdefault((scene.split, relation.own), []).append(relation)

@@ -38,11 +38,12 @@ def _hard_negatives_of_binding(
     `color`), and the target's value on its category (kind: the category word, such as `shape`)."""
     kind = draft.tested
     target_value, target_category = target
-    other_values = [(kind, _bound(kind, (value, target_category))) for value, _ in others]
-    other_categories = [
-        (draft.vocabulary.category, _bound(kind, (target_value, category)))
-        for _, category in others
-    ]
+    other_values = []
+    other_categories = []
+    for value, category in others:
+        other_values.append((kind, _bound(kind, (value, target_category))))
+        label = _bound(kind, (target_value, category))
+        other_categories.append((draft.vocabulary.category, label))
     return other_values + other_categories
 
 
@@ -84,7 +85,9 @@ def _write_question(
             if len(distractors) == N_DISTRACTORS:
                 break
     else:
+        # Too few.
         return
+
     wrong_labels = [*hard_negatives, *(("distractor", form) for form in distractors)]
     item = _make_label_item(draft, kind, caption, wrong_labels)
     if caption.relations:
@@ -113,14 +116,21 @@ def _write_drawn_binding(draft: Draft, pair: Form) -> Iterator[Item]:
     """Write the item about the first of two objects."""
     kind = draft.tested
     target, other = ((mention.values[kind], str(mention.category)) for mention in pair.objects)
-    values = draft.substitutes.values(kind, target[0])
-    categories = draft.substitutes.categories(target[1])
-    labels = (
-        _bound(kind, (_choose(draft, values), _choose(draft, categories)))
-        for _ in range(_MOST_LABELS_DRAWN)
-    )
+    value, category = target
+    values = draft.substitutes.values(kind, value)
+    categories = draft.substitutes.categories(category)
     hard_negatives = _hard_negatives_of_binding(draft, target, [other])
+    labels = _draw_bound_labels(draft, values, categories)
     yield from _write_drawn(draft, "two-object", _bound(kind, target), hard_negatives, labels)
+
+
+def _draw_bound_labels(
+    draft: Draft, values: Sequence[str], categories: Sequence[str]
+) -> Iterator[Form]:
+    """Draw labels of a value and a category."""
+    for _ in range(_MOST_LABELS_DRAWN):
+        binding = (_choose(draft, values), _choose(draft, categories))
+        yield _bound(draft.tested, binding)
 
 
 def _write_drawn_relation(draft: Draft, caption: Form) -> Iterator[Item]:
@@ -140,9 +150,11 @@ def _draw_related_labels(
 ) -> Iterator[Form]:
     """Draw labels of two different categories in a relation."""
     for _ in range(_MOST_LABELS_DRAWN):
-        triple = (_choose(draft, subjects), _choose(draft, relations), _choose(draft, others))
-        if triple[0] != triple[2]:
-            yield _related(triple)
+        subject = _choose(draft, subjects)
+        relation = _choose(draft, relations)
+        other = _choose(draft, others)
+        if subject != other:
+            yield _related((subject, relation, other))
 
 
 def _write_drawn(

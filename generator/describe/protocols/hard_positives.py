@@ -69,12 +69,11 @@ class HardPositives(Protocol):
         questions = [("replace", skill) for skill in ("object", "attribute", "relation")]
         for kind in self.kinds[1:]:
             questions.append((kind, "relation" if "converse" in kind else "attribute"))
-        self.recipes = {
-            f"{kind} {skill}": Recipe(
-                self._choose_draw(kind, skill), partial(self._write_triple, kind, skill)
-            )
-            for kind, skill in questions
-        }
+        self.recipes = {}
+        for kind, skill in questions:
+            draw = self._choose_draw(kind, skill)
+            write = partial(self._write_triple, kind, skill)
+            self.recipes[f"{kind} {skill}"] = Recipe(draw, write)
         self.select(kinds)
 
     def _choose_draw(self, kind: str, skill: str) -> Callable[[Draft], Form | None]:
@@ -179,6 +178,7 @@ class HardPositives(Protocol):
                 if value not in caption_relations:
                     changes.append((atom, value))
 
+        # The first that is accepted, in random order.
         for atom, value in draft.stream.shuffled(changes):
             place = (atom.place, atom.kind)
             foil = draft.foils.replace_atom(form, atom, value)

@@ -69,6 +69,7 @@ class Ladder(Protocol):
             caption = Text(form, template, reworded)
             paraphrase = Text(form, template)
             foil = Text(false_word.form, template)
+        # Paraphrase and foil are equally far from the caption; one word of the foil is false.
         candidates = (
             Candidate(caption, "c", True),
             Candidate(foil, "n", False, "matched", false_word.changed, caption),

@@ -71,16 +71,18 @@ def _draw_caption(draft: Draft) -> Form | None:
         return None
     if not {*changed} <= {*scene.unique_objects} or not scene.objects_fit_split(changed):
         return None
+
     i, j = changed if draft.stream.below(2) else changed[::-1]
     if here.categories[i] == there.categories[i]:
+        # The objects have exchanged a value.
         kinds = [kind for kind, value in here.values[i].items() if value != there.values[i][kind]]
         return draft.name_objects((i, j), kinds) if len(kinds) == 1 else None
-    # The objects have exchanged their places.
-    one_way = [
-        name
-        for name in draft.vocabulary.pair_relations
-        if here.holds[name][i][j] and here.holds[name][j][i] is False
-    ]
+
+    # The objects have exchanged their places: a relation that holds both ways would stay true.
+    one_way = []
+    for name in draft.vocabulary.pair_relations:
+        if here.holds[name][i][j] and here.holds[name][j][i] is False:
+            one_way.append(name)
     relation = draft.pick(one_way)
     return draft.name_related_pair(i, relation, j) if relation else None
 
@@ -115,8 +117,8 @@ def _write_both_captions(fallback: str | None, draft: Draft, form: Form) -> Iter
     twin = draft.scene.twin
     assert twin is not None
     to_twin = _exchange(draft, form)
-    to_scene = _exchange(draft, to_twin.form)
     twin_form = to_twin.form
+    to_scene = _exchange(draft, twin_form)
     template = draft.captioner.draw_template([form, twin_form], draft.stream, _TEMPLATES)
     template = template or fallback
     false_of_scene = draft.accepts(twin_form, form)

@@ -16,6 +16,7 @@ from generator.language.form import Form, Mention
 POOL = "grid"
 """The name of the pool of `retrieval`, and the kind of its items."""
 _GRID_TEMPLATE = "a-and-a"
+"""The template of all texts of the pool."""
 
 
 def _write_swap(draft: Draft, form: Form) -> Iterator[Item | None]:
@@ -57,7 +58,8 @@ def _write_denial(draft: Draft, form: Form) -> Iterator[Item | None]:
         own = form.objects[0].values[draft.tested]
         others = [value for value in draft.substitutes.values(draft.tested, own) if value != own]
         value = draft.pick(others)
-        if value is None:  # no other value is held out with the same objects
+        if value is None:
+            # No other value is held out with the same objects.
             return
         atom = Atom("attribute", 0, draft.tested)
         foil_form = draft.foils.replace_atom(form, atom, value).form
@@ -149,7 +151,8 @@ def _write_assignments(draft: Draft, form: Form) -> Iterator[Item | None]:
     attributes = [mention.attributes for mention in form.objects]
     foils = []
     # A slot has a category and attributes; the two slots are filled independently, 4 x 4 ways.
-    for first, second in product(product(categories, attributes), repeat=2):
+    fillings = product(categories, attributes)
+    for first, second in product(fillings, repeat=2):
         mentions = {0: Mention(*first), 1: Mention(*second)}
         foil = draft.foils.change_mentions(form, mentions, _name_repeats(first, second))
         if foil.form not in (form, turned):
@@ -193,12 +196,15 @@ class Confusion(Protocol):
 def _write_in_context(draft: Draft, form: Form) -> Iterator[Item | None]:
     """A caption and its attribute swap, without and with the environment."""
     foils = draft.select_foils([draft.foils.exchange_values(form, draft.tested)], form)
-    forms = [form, *(foil.form for foil in foils)]
-    with_environment = [plain._replace(environment=draft.facts.environment) for plain in forms]
+    plain_forms = [form, *(foil.form for foil in foils)]
+    environment = draft.facts.environment
+    with_environment = [plain._replace(environment=environment) for plain in plain_forms]
     templates = ("a-and-a", "there-is", "this-photo")
     item = draft.make_item("environment", "attribute", form, foils, templates, with_environment)
     if item is None or not draft.accepts(with_environment[1], form):
         return
+
+    # The same two texts in the same template, with the environment.
     template = item.candidates[0].text.template
     true_text, false_text = (Text(longer, template) for longer in with_environment)
     (foil,) = foils

@@ -79,12 +79,12 @@ class Views(Protocol):
         for other in self._originals.get(scene.split, ()):
             if scene.twin is None or other.scene_id == scene.twin.scene_id:
                 continue
-            likeness = (
-                other.facts.environment == scene.facts.environment,
-                len(_objects_of(other) & _objects_of(scene)),
-            )
+            same_place = other.facts.environment == scene.facts.environment
+            n_equal_objects = len(_objects_of(other) & _objects_of(scene))
+            likeness = (same_place, n_equal_objects)
             if likeness > most:
-                most, best = likeness, []
+                most = likeness
+                best = []
             if likeness == most:
                 best.append(other)
         return draft.pick(best)
@@ -104,17 +104,17 @@ class Views(Protocol):
         options: dict[tuple[str, str], list[list[Form]]] = {}
         for i in scene.unique_objects:
             mention = Mention(scene.facts.categories[i])
-            forms = [
-                Form((mention,), view=f"from {side}")
-                for side in ("front", "behind", "left", "right")
-            ]
+            sides = ("front", "behind", "left", "right")
+            forms = [Form((mention,), view=f"from {side}") for side in sides]
             truths = [decide_view(form, scene.twin, scene) for form in forms]
+            # An object without a front decides none, and one seen from a corner not all.
             if None not in truths and truths.count(True) == 1:
                 true_form = forms[truths.index(True)]
                 options.setdefault((scene.split, str(true_form.view)), []).append(forms)
         if not options:
             return None
-        return draft.pick(options[self._used_sides.pick(list(options), draft.stream)])
+        side_of_split = self._used_sides.pick(list(options), draft.stream)
+        return draft.pick(options[side_of_split])
 
 
 def _is_turn_twin(scene: DescribedScene) -> bool:

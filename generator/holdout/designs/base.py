@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError
+from generator.dataset.own_frames import describe_own_frames, other_triples
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import ALL, ASYMMETRIC, Rule, SplitPlan
 from generator.holdout.possible import splits_that_stay_empty
@@ -188,10 +189,13 @@ class Design(ABC):
             parts.append(
                 f"{count} of {holdout.kind} and {holdout.category} ({first_bindings}{rest})"
             )
-        if holdout.triples:
-            first = [" ".join(triple) for triple in holdout.triples[:_SPELT_OUT]]
-            more = ", ..." * (len(holdout.triples) > _SPELT_OUT)
-            parts.append(f"{len(holdout.triples)} relation triples ({', '.join(first)}{more})")
+        triples = other_triples(holdout.triples)
+        if triples:
+            first = [" ".join(triple) for triple in triples[:_SPELT_OUT]]
+            more = ", ..." * (len(triples) > _SPELT_OUT)
+            parts.append(f"{len(triples)} relation triples ({', '.join(first)}{more})")
+        if holdout.own_frames:
+            parts.append(describe_own_frames(holdout.own_frames))
         absent = (*holdout.absent_values, *holdout.absent_objects)
         if absent:
             parts.append(f"every {', '.join(absent)}")

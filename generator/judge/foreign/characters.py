@@ -61,12 +61,15 @@ def character_findings(texts: Collection[str]) -> Iterator[Finding]:
 
 
 def _mixed_scripts(texts: Collection[str]) -> Iterator[Finding]:
-    n_letters = Counter(_script(c) for text in texts for c in text if c.isalpha())
+    """Yield a finding for every text with a letter of another script than most letters."""
+    n_letters: Counter[str] = Counter()
+    for text in texts:
+        n_letters.update(_script(letter) for letter in text if letter.isalpha())
     if len(n_letters) < 2:
         return
     usual = n_letters.most_common(1)[0][0]
     for text in texts:
-        foreign = [c for c in text if c.isalpha() and _script(c) != usual]
+        foreign = [letter for letter in text if letter.isalpha() and _script(letter) != usual]
         if foreign:
             yield finding(
                 "mixed scripts",

@@ -1,7 +1,7 @@
 """Checks splits made by others for leaks, true negatives and positional shortcuts."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import permutations
 from typing import Any
@@ -31,7 +31,8 @@ def arrangement_leaks(table: LabelTable) -> Iterator[Finding]:
         if row.split is not None:
             first_rows[row.label.arrangement].setdefault((row.split, row.label), row)
     for rows in first_rows.values():
-        if len({_side(table, split) for split, _ in rows}) > 1:
+        sides = {_side(table, split) for split, _ in rows}
+        if len(sides) > 1:
             same = " = ".join(row.quoted(label) for (_, label), row in rows.items())
             yield finding(_leak_kind(table, [*rows]), same)
 
@@ -92,6 +93,7 @@ def follows(claim: Label, label: Label) -> bool:
         objects = [label.objects[place] for place in chosen]
         if not all(map(_is_part, claim.objects, objects)):
             continue
+        # Chosen in the other order, they stand in the converse relation, if there is one.
         relation = label.relation
         if relation is not None and chosen[0] > chosen[-1]:
             relation = CONVERSES.get(relation)
@@ -101,6 +103,7 @@ def follows(claim: Label, label: Label) -> bool:
 
 
 def _is_part(claim: LabelledObject, labelled: LabelledObject) -> bool:
+    """Whether a claim is true of every object that is labelled so."""
     return claim.category == labelled.category and {*claim.values} <= {*labelled.values}
 
 
@@ -116,9 +119,11 @@ class PlacePreference:
     """How often a value or category is at one place and not at another."""
 
     split: str
+    """The split whose labels show it."""
     kind: str
     """Kind of the value; "object" for a category."""
     value: str
+    """The value, or the category."""
     place: str
     """Where it is more often: first, "subject of left", or a position."""
     other: str
@@ -161,18 +166,14 @@ def shortcut_findings(table: LabelTable) -> tuple[list[Finding], list[dict[str, 
 
 
 def _place_preferences(table: LabelTable) -> Iterator[PlacePreference]:
+    """Where the labels of each split have each value."""
+    # A dictionary, which keeps each label of a split once, in order.
     labels_of: dict[str, dict[Label, None]] = {split: {} for split in table.splits}
     for row in table.rows:
         if row.split is not None:
             labels_of[row.split][row.label] = None
     for split, labels in labels_of.items():
-        counts: dict[tuple[_Places, str, str], list[int]] = defaultdict(lambda: [0, 0])
-        for label in labels:
-            for places, traits in _compared_places(label):
-                for which in (0, 1):
-                    for kind, value in set(traits[which]) - set(traits[1 - which]):
-                        counts[places, kind, value][which] += 1
-        for (places, kind, value), (first, second) in sorted(counts.items()):
+        for (places, kind, value), (first, second) in sorted(_count_places(labels).items()):
             which = int(second > first)
             yield PlacePreference(
                 split=split,
@@ -188,6 +189,18 @@ def _place_preferences(table: LabelTable) -> Iterator[PlacePreference]:
 
 _Places = tuple[str, str]
 """The names of two places that are compared."""
+
+
+def _count_places(labels: Iterable[Label]) -> dict[tuple[_Places, str, str], list[int]]:
+    """By two places, kind and value: how many labels have the value at the first place alone, and
+    how many at the second alone."""
+    counts: dict[tuple[_Places, str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for label in labels:
+        for places, traits in _compared_places(label):
+            for which in (0, 1):
+                for kind, value in set(traits[which]) - set(traits[1 - which]):
+                    counts[places, kind, value][which] += 1
+    return counts
 
 
 def _compared_places(label: Label) -> Iterator[tuple[_Places, tuple[tuple[Pair, ...], ...]]]:

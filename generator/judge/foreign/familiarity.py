@@ -2,7 +2,7 @@
 never shows."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from generator.judge.certificate import Finding, finding
@@ -14,6 +14,7 @@ Triple = tuple[str, str, str]
 """(subject, relation, object), by category."""
 
 _LEVELS = ("seen", "partial", "unseen")
+"""How many bindings of a row training never shows: none, some or all."""
 
 
 class Familiarity:
@@ -79,7 +80,7 @@ class Familiarity:
     def _count_unseen(self, label: Label, name: str) -> int:
         """The number of bindings or relations of a label that training never shows."""
         if name == "bindings":
-            return sum(pair not in self._trained_bindings for pair in self._bindings[label])
+            return self._count_untrained(self._bindings[label])
         return sum(triple not in self._trained_triples for triple in self._triples[label])
 
     def _evaluation_rows(self) -> list[Row]:
@@ -98,28 +99,30 @@ class Familiarity:
             name: Counter() for name in (*self._table.splits, "no split", "all")
         }
         for row in self._table.rows:
-            is_unseen = [
-                pair not in self._trained_bindings for pair in self._of_kind(row.label, kind)
-            ]
-            if not is_unseen:
+            bindings = self._of_kind(row.label, kind)
+            if not bindings:
                 continue
-            level = "partial" if any(is_unseen) else "seen"
-            if all(is_unseen):
+            n_unseen = self._count_untrained(bindings)
+            if n_unseen == 0:
+                level = "seen"
+            elif n_unseen < len(bindings):
+                level = "partial"
+            else:
                 level = "unseen"
             is_unequal = self._is_unequal(row.label, kind)
             for name in (row.split or "no split", "all"):
                 counts[name][level] += 1
                 counts[name][f"{level}_unequal"] += is_unequal
         columns = [f"{level}{suffix}" for level in _LEVELS for suffix in ("", "_unequal")]
-        return [
-            {
-                "split": name,
-                "trains": name in self._table.training,
-                **{column: own[column] for column in columns},
-            }
-            for name, own in counts.items()
-            if own
-        ]
+        entries = []
+        for name, own in counts.items():
+            if own:
+                numbers = {column: own[column] for column in columns}
+                entries.append({"split": name, "trains": name in self._table.training, **numbers})
+        return entries
+
+    def _count_untrained(self, bindings: Iterable[Binding]) -> int:
+        return sum(pair not in self._trained_bindings for pair in bindings)
 
     def _of_kind(self, label: Label, kind: str) -> list[Binding]:
         return [pair for pair in self._bindings[label] if pair[0] == kind]
@@ -128,27 +131,25 @@ class Familiarity:
         """Whether exchanging the values of the two objects changes how many bindings training never
         shows."""
         bindings = self._of_kind(label, kind)
-        objects_with_value = [
-            labelled
-            for labelled in label.objects
-            if any(own == kind for own, _ in labelled.attributes)
-        ]
-        if len(bindings) != 2 or len(objects_with_value) != 2:
+        # Both objects have one value of the kind, so that they can exchange it.
+        n_objects_with_value = 0
+        for labelled in label.objects:
+            if any(own_kind == kind for own_kind, _ in labelled.attributes):
+                n_objects_with_value += 1
+        if len(bindings) != 2 or n_objects_with_value != 2:
             return False
         (_, value, category), (_, other_value, other_category) = bindings
         swapped = [(kind, other_value, category), (kind, value, other_category)]
-        n_before = sum(pair not in self._trained_bindings for pair in bindings)
-        n_after = sum(pair not in self._trained_bindings for pair in swapped)
-        return n_before != n_after
+        return self._count_untrained(bindings) != self._count_untrained(swapped)
 
 
 def _bindings(label: Label) -> list[Binding]:
     """The bindings of a label, in order of mention."""
-    return [
-        (kind, value, labelled.category)
-        for labelled in label.objects
-        for kind, value in labelled.attributes
-    ]
+    bindings = []
+    for labelled in label.objects:
+        for kind, value in labelled.attributes:
+            bindings.append((kind, value, labelled.category))
+    return bindings
 
 
 def _triples(label: Label) -> list[Triple]:

@@ -43,6 +43,7 @@ class LabelledObject(NamedTuple):
     """An object of a label."""
 
     category: str
+    """Name of its category."""
     values: tuple[Pair, ...] = ()
     """Its (kind, value) pairs, sorted by kind; the kind `position` is not an attribute."""
 
@@ -102,6 +103,7 @@ class Row:
     split: str | None
     """None if the row is in no split."""
     label: Label
+    """What the row's image shows."""
     negative: Label | None
     """A label that is false of the row's image; None if it has none."""
     image: str | None
@@ -122,6 +124,7 @@ class LabelTable:
     """The rows of a file of labels."""
 
     rows: list[Row]
+    """In the order of the file."""
     splits: list[str]
     """Names of the splits, in order of appearance."""
     training: frozenset[str]
@@ -201,7 +204,8 @@ def _read_csv(text: str) -> Iterator[tuple[int, dict[str, str]]]:
             )
     previous_end = lines.line_num
     for cells in lines:
-        line = previous_end + 1  # a cell may have several lines
+        # Not the number of the row: a cell may have several lines.
+        line = previous_end + 1
         previous_end = lines.line_num
         if not cells:
             continue

@@ -29,10 +29,15 @@ from generator.vocabulary.schema import Vocabulary
 _GROUND, _PAINTED, _WATER = range(3)
 
 _TRIES = 30
-_APART = 0.5  # least distance of two props, over the sum of their sizes
-_SINK = 0.03  # how deep a prop stands in the ground, over its size; else it would hover on a slope
-_OPENING = 0.55  # half the breadth in which props are scattered, over the distance from the camera
-_UNDER_WATER = -0.05  # height below which the water may cover the ground, metres
+"""Places that are tried for a prop before it is left out."""
+_APART = 0.5
+"""Least distance of two props, over the sum of their sizes."""
+_SINK = 0.03
+"""How deep a prop stands in the ground, over its size; otherwise it would hover on a slope."""
+_OPENING = 0.55
+"""Half the breadth in which props are scattered, over the distance from the camera."""
+_UNDER_WATER = -0.05
+"""Height below which the water may cover the ground, metres."""
 
 
 class Landscape(NamedTuple):
@@ -80,7 +85,8 @@ class Landscapes:
         else:
             ground = self._build_ground(name, environment, yaw, around=around)
         light = self._vocabulary.sky if environment.light is None else environment.light
-        return Landscape(ground, build_sky(name, light, look=environment.sky, yaw=yaw))
+        sky = build_sky(name, light, look=environment.sky, yaw=yaw)
+        return Landscape(ground, sky)
 
     def _build_ground(
         self, name: str, environment: Environment, yaw: float, *, around: bool
@@ -95,12 +101,14 @@ class Landscapes:
             terrain = Terrain(environment, camera_distance, yaw)
         else:
             terrain = Surroundings(environment, sight, yaw)
+
         builder = MeshBuilder()
         sheet, sheet_colors = terrain.sheet()
         builder.add(sheet, sheet_colors, slot=_GROUND, smooth=True)
         water, water_colors = terrain.water()
         builder.add(water, water_colors, slot=_WATER)
 
+        # Without a yaw the key is that of worlds before there were directions, whose images stay.
         key: tuple[str, ...] = ("environment", name)
         if yaw:
             key = (*key, f"{yaw:g}")
@@ -200,7 +208,8 @@ def _world_from_view(x: float, y: float) -> Matrix:
     )
 
 
-_TOP = 0.35  # sine of the elevation at which the gradient reaches the colour of the zenith
+_TOP = 0.35
+"""Sine of the elevation at which the gradient reaches the colour of the zenith."""
 _WHITE = (1.0, 1.0, 1.0)
 
 
@@ -220,8 +229,11 @@ def build_sky(name: str, light: float, *, look: SkySpec | None, yaw: float) -> b
     background.inputs["Color"].default_value = (*_WHITE, 1.0)
     background.inputs["Strength"].default_value = light
     if light:
-        world.cycles.sampling_method = "NONE"  # the light is even, so there is nothing to sample
+        # The light is even, so there is no bright part to find by sampling.
+        world.cycles.sampling_method = "NONE"
     if look is not None:
+        # Only rays of the camera see the sky; the light stays white, so that objects keep their
+        # colours in every place.
         nodes = Nodes(tree)
         visible = nodes.add("Background", Color=_sky_color(nodes, look, yaw))
         mix = nodes.mix_shaders(background, visible)
@@ -251,13 +263,17 @@ def _sky_color(nodes: Nodes, look: SkySpec, yaw: float) -> Socket:
 
 def _clouds(nodes: Nodes, direction: Socket, share: float) -> Socket:
     """Flat clouds that cover about a share of the sky: 0..1 by direction."""
+    # Clouds are where the noise is above the edge.
     edge = 0.75 - 0.5 * share
-    shapes = nodes.noise(nodes.stretched(direction, (5.0, 5.0, 16.0)), 1.0, 5.0)
+    flattened = nodes.stretched(direction, (5.0, 5.0, 16.0))
+    shapes = nodes.noise(flattened, 1.0, 5.0)
     return nodes.between(shapes, edge - 0.08, edge + 0.14)
 
 
-_SIDE = 100.0  # of the floor, metres
-_STEPS = 24  # faces along the bend, shaded smoothly
+_SIDE = 100.0
+"""Side of the floor, metres."""
+_STEPS = 24
+"""Faces along the bend, shaded smoothly."""
 
 
 def build_floor(spec: FloorSpec) -> bpy.types.Mesh:

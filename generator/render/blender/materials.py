@@ -47,16 +47,18 @@ def set_inputs(material: bpy.types.Material, inputs: Mapping[str, Any]) -> None:
         material: A material of `new_material`, new or of an earlier scene.
         inputs: As of `material_inputs`; docs/vocabularies.md explains each.
     """
-    nodes = material.node_tree.nodes
     red, green, blue = inputs.get("linear", _BLACK)
-    shade = inputs.get("albedo", 1.0)
-    color = (red / 255 * shade, green / 255 * shade, blue / 255 * shade)
-    shader = nodes["Principled BSDF"].inputs
+    albedo = inputs.get("albedo", 1.0)
+    color = (red / 255 * albedo, green / 255 * albedo, blue / 255 * albedo)
+    shader = material.node_tree.nodes["Principled BSDF"].inputs
     shader["Base Color"].default_value = (*color, 1.0)
+
+    # Materials are used again from scene to scene, so what an earlier scene added is removed.
     if "texture" in inputs:
         set_texture(material, inputs["texture"], object_color=color, scale=inputs["scale"])
     else:
         clear_texture(material)
+
     shader["Metallic"].default_value = inputs["metallic"]
     shader["Roughness"].default_value = inputs["roughness"]
     if "specular" in inputs:
@@ -73,6 +75,7 @@ def _set_metal(material: bpy.types.Material, inputs: Mapping[str, Any], color: R
     if "Metal" not in nodes:
         _add_metal(Nodes(material.node_tree))
     brushed = inputs["brushed"]
+    # The lobes replace the metal of the Principled BSDF, whose gloss changes with the angle.
     nodes["Principled BSDF"].inputs["Metallic"].default_value = 0.0
     nodes["Metal"].inputs["Fac"].default_value = inputs["metallic"]
     nodes["Lobes"].inputs["Fac"].default_value = brushed["share"]
@@ -108,7 +111,8 @@ def _add_metal(nodes: Nodes) -> None:
 def _add_glaze(nodes: Nodes) -> None:
     """Add a white gloss over everything, stronger at grazing angles (Fresnel)."""
     cover = _cover(nodes, _add_gloss(nodes, "Glaze"), "Glazed")
-    nodes.set(cover.inputs["Fac"], nodes.add("Fresnel", "Fresnel").outputs[0])
+    fresnel = nodes.add("Fresnel", "Fresnel")
+    nodes.set(cover.inputs["Fac"], fresnel.outputs[0])
 
 
 def _cover(nodes: Nodes, layer: bpy.types.Node, name: str) -> bpy.types.Node:
@@ -121,12 +125,15 @@ def _cover(nodes: Nodes, layer: bpy.types.Node, name: str) -> bpy.types.Node:
 
 def _add_gloss(nodes: Nodes, name: str) -> bpy.types.Node:
     node = nodes.add("BsdfAnisotropic", name)
-    node.distribution = "GGX"  # set once, because every change rebuilds the tree
+    # Here and not in `_set_gloss`, because every change of it rebuilds the tree.
+    node.distribution = "GGX"
     return node
 
 
-_JOINT = 0.02  # width of a joint between stones, over the size of a stone
-_SHADE = 0.8  # brightness of every other stone
+_JOINT = 0.02
+"""Width of a joint between stones, over the size of a stone."""
+_SHADE = 0.8
+"""Brightness of the darkest stones, over that of the brightest."""
 
 
 def ground_material(name: str, look: GroundSpec) -> bpy.types.Material:
@@ -143,11 +150,17 @@ def ground_material(name: str, look: GroundSpec) -> bpy.types.Material:
     nodes = Nodes(material.node_tree)
     shader = material.node_tree.nodes["Principled BSDF"].inputs
     place = nodes.place()
+
+    # A pattern with a fine grain over it.
     grain = nodes.noise(place, 8 / look.grain)
-    pattern = _spots if look.pattern == "spots" else _bricks
-    ground = nodes.mix(0.5, pattern(nodes, place, look), grain, blend_type="SOFT_LIGHT")
+    add_pattern = _spots if look.pattern == "spots" else _bricks
+    pattern = add_pattern(nodes, place, look)
+    ground = nodes.mix(0.5, pattern, grain, blend_type="SOFT_LIGHT")
+
+    # Over it the colour of the mesh: hills and haze.
     paint = _add_paint(nodes)
-    nodes.set(shader["Base Color"], nodes.mix(paint["Alpha"], ground, paint["Color"]))
+    painted = nodes.mix(paint["Alpha"], ground, paint["Color"])
+    nodes.set(shader["Base Color"], painted)
     if look.bumps:
         nodes.set(shader["Normal"], nodes.bump(grain, look.bumps, 0.1 * look.grain))
     return material
@@ -168,7 +181,9 @@ def water_material(name: str) -> bpy.types.Material:
     nodes = Nodes(material.node_tree)
     shader = material.node_tree.nodes["Principled BSDF"].inputs
     paint = _add_paint(nodes)
-    waves = nodes.noise(nodes.stretched(nodes.place(), (0.35, 1.2, 1.0)), 1.0)
+    # Waves are longer from left to right, along the shore.
+    along_shore = nodes.stretched(nodes.place(), (0.35, 1.2, 1.0))
+    waves = nodes.noise(along_shore, 1.0)
     color = nodes.mix(0.6, paint["Color"], waves, blend_type="SOFT_LIGHT")
     nodes.set(shader["Base Color"], color)
     return material
@@ -190,8 +205,11 @@ def _add_paint(nodes: Nodes) -> Any:
 
 
 def _spots(nodes: Nodes, place: Socket, look: GroundSpec) -> Socket:
+    """Spots of two colours."""
     colors = [color_of(color) for color in look.colors]
-    return nodes.ramp(nodes.noise(place, 1 / look.grain), colors, (0.4, 0.6))
+    noise = nodes.noise(place, 1 / look.grain)
+    # Noise is mostly near 0.5, so the colours change there.
+    return nodes.ramp(noise, colors, (0.4, 0.6))
 
 
 def _bricks(nodes: Nodes, place: Socket, look: GroundSpec) -> Socket:

@@ -129,7 +129,11 @@ def revolved(
     vertices = []
     for (radius, height), (dx, dy) in zip(profile, shifts, strict=True):
         for turn in turns:
-            vertices.append((radius * math.cos(turn) + dx, radius * math.sin(turn) + dy, height))
+            x = radius * math.cos(turn) + dx
+            y = radius * math.sin(turn) + dy
+            vertices.append((x, y, height))
+
+    # Four-sided faces between each ring and the next.
     faces = []
     ring_starts = range(0, len(vertices), sides)
     for low, high in pairwise(ring_starts):
@@ -155,23 +159,25 @@ def lump(
     Returns:
         A closed mesh of triangles.
     """
+    # Twice as many sides as rows make faces about as wide as high.
     sides = 2 * steps
     directions = [_direction(0.0, 0.0)]
     for i in range(1, steps):
+        from_top = math.pi * i / steps
         for j in range(sides):
-            directions.append(_direction(math.pi * i / steps, 2 * math.pi * (j + i / 2) / sides))
+            # Each ring is turned by half a face: its vertices lie between those of the next.
+            turn = 2 * math.pi * (j + i / 2) / sides
+            directions.append(_direction(from_top, turn))
     directions.append(_direction(math.pi, 0.0))
-    vertices = []
-    for x, y, z in directions:
-        distance = 1 - stream.uniform(0, rough)
-        vertices.append(
-            (
-                center[0] + distance * x * radii[0],
-                center[1] + distance * y * radii[1],
-                center[2] + distance * z * radii[2],
-            )
-        )
 
+    # Each vertex lies a little inside the ellipsoid.
+    vertices = []
+    for direction in directions:
+        distance = 1 - stream.uniform(0, rough)
+        x, y, z = (center[i] + distance * direction[i] * radii[i] for i in range(3))
+        vertices.append((x, y, z))
+
+    # Fans about the top and the bottom, and two triangles for each side between two rings.
     top = 0
     bottom = len(directions) - 1
     faces = []
@@ -210,8 +216,10 @@ def box(center: Vector, size: Vector) -> PolygonMesh:
         for along in (-1, 1):
             for across in (-1, 1):
                 vertices.append((x + across * half_x, y + along * half_y, z + up * half_z))
-    faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
-    return vertices, faces
+    bottom, top = [0, 2, 3, 1], [4, 5, 7, 6]
+    front, back = [0, 1, 5, 4], [2, 6, 7, 3]
+    left, right = [0, 4, 6, 2], [1, 3, 7, 5]
+    return vertices, [bottom, top, front, back, left, right]
 
 
 def moved(mesh: PolygonMesh, *, place: Vector, size: float, turn: float) -> PolygonMesh:
@@ -224,7 +232,8 @@ def moved(mesh: PolygonMesh, *, place: Vector, size: float, turn: float) -> Poly
         turn: Radians, counter-clockwise seen from above.
     """
     vertices, faces = mesh
-    cos, sin = math.cos(turn) * size, math.sin(turn) * size
+    cos = math.cos(turn) * size
+    sin = math.sin(turn) * size
     moved_vertices = []
     for x, y, z in vertices:
         moved_x = x * cos - y * sin + place[0]

@@ -13,18 +13,21 @@ from generator.render.blender.textures import Nodes, Socket
 from generator.scene.scene import Camera
 from generator.vocabulary.environments import PhotoSpec
 
-# Brightness of a white sheet on the ground before the exposure of the place; 1 is white in the
-# image.
 _WHITE = 0.85
-# How much of the light's tint the camera corrects: 1 makes a white sheet on the ground white.
+"""Brightness of a white sheet on the ground before the exposure of the place; 1 is white in the
+image."""
 _BALANCE = 0.75
-# The most rows of an enlarged panorama.
+"""How much of the light's tint the camera corrects: 1 makes a white sheet on the ground white."""
 _ROWS = 512
-# Half the side of the ground, and of its middle, metres.
-_FAR, _NEAR = 500.0, 20.0
-# Contact shadows: how far from an object they reach, metres, and how dark they are.
+"""The most rows of an enlarged panorama."""
+_FAR = 500.0
+"""Half the side of the ground, metres."""
+_NEAR = 20.0
+"""Half the side of its middle, a face of its own, metres."""
 _CONTACT = 0.7
+"""How far from an object its contact shadow reaches, metres."""
 _CONTACT_STRENGTH = 1.6
+"""How dark contact shadows are: an exponent, 0 for none."""
 
 
 class Photo:
@@ -56,8 +59,8 @@ class Photo:
         # Exposure and white balance, as a camera of its own would choose them for this place.
         light = _light_on_ground(panorama)
         gray = float(light.mean())
-        tint = (gray / light) ** _BALANCE
-        strength = tint * _WHITE / gray * 2.0**spec.exposure
+        balance = (gray / light) ** _BALANCE
+        strength = balance * _WHITE / gray * 2.0**spec.exposure
         self._sky = self._build_sky(
             name, strength, even_share=spec.even, mean_light=light * strength
         )
@@ -77,8 +80,9 @@ class Photo:
         x, y, z = camera.position
         target_x, target_y, _ = camera.target
         camera_angle = math.atan2(target_y - y, target_x - x)
+        turn = math.pi - math.radians(yaw) - camera_angle
         for angle in self._angles:
-            angle.default_value = math.pi - math.radians(yaw) - camera_angle
+            angle.default_value = turn
         assert self._eye is not None
         self._eye.default_value = (x, y, self._height or z)
         return self._ground, self._sky
@@ -96,6 +100,7 @@ class Photo:
         direction = nodes.add("TexCoord").outputs["Generated"]
         color = self._look_up(nodes, direction, strength)
         if even_share:
+            # For the camera the whole panorama, for all other rays its share of the light.
             from_camera = nodes.add("LightPath").outputs["Is Camera Ray"]
             panorama_share = nodes.compute("MAXIMUM", from_camera, 1 - even_share)
             color = nodes.mix(panorama_share, tuple(map(float, mean_light)), color)

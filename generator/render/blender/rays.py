@@ -23,8 +23,10 @@ from generator.vocabulary.schema import Vocabulary
 
 _TOLERANCE = 1e-4
 """Difference of a declared height, in units of an object's scale, that is taken for rounding."""
-# Vertical rays that check a disc: circles about its middle, and rays on each.
-_RINGS, _SPOKES = 6, 24
+_RINGS = 6
+"""Circles about the middle of a disc on which vertical rays check it."""
+_SPOKES = 24
+"""Rays on each of these circles."""
 
 Hits = tuple[np.ndarray, np.ndarray]
 """Depths float64 [n], infinite for a ray that hits nothing, and unit normals float64 [n, 3], 0 for
@@ -60,6 +62,7 @@ class RayMesh:
         """
         starts = np.broadcast_to(origins, directions.shape).astype(np.float32)
         intersections = self._tree.run(starts, directions.astype(np.float32), output=True)
+        # Embree numbers the triangle that a ray hits, with -1 for none.
         hit = intersections["primID"] >= 0
         depths = np.where(hit, intersections["tfar"].astype(np.float64), math.inf)
 
@@ -116,7 +119,8 @@ class PosedMesh:
             Whole pixels left, top, right, bottom (the last two exclusive). Its width or height is
             0 if the outline lies outside the image.
         """
-        x, y, z = (_turned(self._mesh.vertices * self._scale, self._heading) + self._position).T
+        scaled = self._mesh.vertices * self._scale
+        x, y, z = (_turned(scaled, self._heading) + self._position).T
         column, row, _ = project(self._camera, x, y, z, self._width, self._height)
         return (
             min(max(math.floor(column.min()), 0), self._width),
@@ -145,11 +149,12 @@ class PosedMesh:
         """
         components = ray(self._camera, columns + 0.5, rows + 0.5, self._width, self._height)
         directions = np.stack(components, axis=-1)
-        # The rays are turned into the coordinates of the mesh, and their hits back.
+        # The rays are turned into the coordinates of the mesh, and their hits back, so that a mesh
+        # needs one search tree for all of its poses.
         origin = np.subtract(self._camera.position, self._position)[None] / self._scale
-        depths, normals = self._mesh.hits(
-            _turned(origin, -self._heading), _turned(directions, -self._heading)
-        )
+        mesh_origin = _turned(origin, -self._heading)
+        mesh_directions = _turned(directions, -self._heading)
+        depths, normals = self._mesh.hits(mesh_origin, mesh_directions)
         return depths * self._scale, _turned(normals, self._heading)
 
 
@@ -248,6 +253,7 @@ def _heights(mesh: RayMesh, radius: float, *, start: float) -> np.ndarray:
     x = (ring_radii * np.cos(turns)).ravel()
     y = (ring_radii * np.sin(turns)).ravel()
     origins = np.stack([x, y, np.full(x.size, start)], axis=-1)
+    # Down from above the mesh, up from below it.
     way = -math.copysign(1, start)
     directions = np.tile((0.0, 0.0, way), (len(origins), 1))
     depths, _ = mesh.hits(origins, directions)
@@ -286,6 +292,7 @@ def trace_objects(scene: Scene, caster: RayCaster) -> PixelOutputs:
     posed_meshes = caster.objects(scene)
     amodal_boxes = [posed.box() for posed in posed_meshes]
 
+    # The nearest object at each pixel.
     amodal_pixels = []
     for i, posed in enumerate(posed_meshes):
         left, top, right, bottom = amodal_boxes[i]
@@ -298,12 +305,14 @@ def trace_objects(scene: Scene, caster: RayCaster) -> PixelOutputs:
         depth[pixels] = object_depths[nearer]
         normals[pixels] = object_normals[nearer]
 
+    # What is left of each object.
     boxes = []
     for i, posed in enumerate(posed_meshes):
         rows, columns = np.nonzero(mask == i + 1)
+        n_visible = len(rows)
         column, row = posed.center()
-        fraction = round(len(rows) / amodal_pixels[i], 6) if amodal_pixels[i] else 0.0
-        visible_box = _box_around(rows, columns) if len(rows) else None
+        fraction = round(n_visible / amodal_pixels[i], 6) if amodal_pixels[i] else 0.0
+        visible_box = _box_around(rows, columns) if n_visible else None
         boxes.append(
             ObjectBoxes(
                 index=i,
@@ -311,11 +320,12 @@ def trace_objects(scene: Scene, caster: RayCaster) -> PixelOutputs:
                 center=(round(column, 3), round(row, 3)),
                 amodal_box=amodal_boxes[i],
                 visible_box=visible_box,
-                visible_pixels=len(rows),
+                visible_pixels=n_visible,
                 visible_fraction=fraction,
             )
         )
-    return PixelOutputs(mask, depth, normals @ _camera_from_world(scene).T, boxes)
+    camera_normals = normals @ _camera_from_world(scene).T
+    return PixelOutputs(mask, depth, camera_normals, boxes)
 
 
 def with_ground(outputs: PixelOutputs, scene: Scene, caster: RayCaster) -> PixelOutputs:

@@ -17,7 +17,7 @@ Colored = tuple[PolygonMesh, Rgb]
 """A mesh and its colour."""
 
 _SHADES = 0.25
-"""By how much props of one type differ in brightness."""
+"""By how much props of one type differ in brightness, so that a row of them is not a pattern."""
 
 
 def build_prop(prop_type: str, colors: Sequence[str], stream: Stream) -> list[Colored]:
@@ -34,7 +34,8 @@ def build_prop(prop_type: str, colors: Sequence[str], stream: Stream) -> list[Co
     shade = 1 - _SHADES * stream.uniform(0, 1)
     first, *others = [_shade(color_of(color), shade) for color in colors]
     second = others[0] if others else first
-    return list(_BUILDERS[prop_type](stream, first, second))
+    build = _BUILDERS[prop_type]
+    return list(build(stream, first, second))
 
 
 def _shade(color: Rgb, factor: float) -> Rgb:
@@ -43,8 +44,10 @@ def _shade(color: Rgb, factor: float) -> Rgb:
 
 
 def _rock(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
-    wide, deep = stream.uniform(0.7, 1.1), stream.uniform(0.6, 0.9)
-    yield lump(stream, center=(0, 0, 0.3), radii=(wide, deep, 0.7), rough=0.35), color
+    wide = stream.uniform(0.7, 1.1)
+    deep = stream.uniform(0.6, 0.9)
+    rock = lump(stream, center=(0, 0, 0.3), radii=(wide, deep, 0.7), rough=0.35)
+    yield rock, color
 
 
 def _bush(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
@@ -64,18 +67,23 @@ def _tree(stream: Stream, color: Rgb, bark: Rgb) -> Iterator[Colored]:
 
 
 def _fir(stream: Stream, color: Rgb, tips: Rgb) -> Iterator[Colored]:
+    """Three cones on a trunk: of each the lower part in its colour, the upper part in that of the
+    tips."""
     brown = (0.06, 0.035, 0.02)
     yield revolved([(0.04, 0), (0.03, 0.25)], 5), brown
     for foot, radius, top in ((0.15, 0.24, 0.6), (0.38, 0.18, 0.8), (0.6, 0.12, 1.0)):
         middle = foot + 0.55 * (top - foot)
-        skirt = revolved([(radius, foot), (radius * 0.4, middle)], 8)
-        yield skirt, _shade(color, stream.uniform(0.8, 1))
-        yield revolved([(radius * 0.45, middle - 0.02), (0.005, top)], 8), tips
+        lower = revolved([(radius, foot), (radius * 0.4, middle)], 8)
+        yield lower, _shade(color, stream.uniform(0.8, 1))
+        # A little wider and lower than the end of the lower part, so that no gap shows.
+        upper = revolved([(radius * 0.45, middle - 0.02), (0.005, top)], 8)
+        yield upper, tips
 
 
 def _palm(stream: Stream, color: Rgb, bark: Rgb) -> Iterator[Colored]:
     bend = stream.uniform(-0.2, 0.2)
     heights = [0.0, 0.25, 0.5, 0.72, 0.88]
+    # The trunk bends more and more, as a parabola.
     lean = [(bend * height * height, 0.0) for height in heights]
     trunk = [(0.035 - 0.015 * height, height) for height in heights]
     yield revolved(trunk, 6, lean), bark
@@ -105,8 +113,10 @@ def _frond(crown: float, *, turn: float, length: float, rise: float) -> PolygonM
 def _cactus(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
     yield revolved([(0.1, 0), (0.11, 0.5), (0.1, 0.92), (0.05, 1.0)], 8), color
     for side in (-1, 1):
-        low, high = stream.uniform(0.3, 0.5), stream.uniform(0.65, 0.9)
-        yield box((side * 0.17, 0, low), (0.2, 0.1, 0.1)), color
+        low = stream.uniform(0.3, 0.5)
+        high = stream.uniform(0.65, 0.9)
+        elbow = box((side * 0.17, 0, low), (0.2, 0.1, 0.1))
+        yield elbow, color
         profile = [(0.06, low - 0.05), (0.065, high - 0.06), (0.03, high)]
         arm = revolved(profile, 8, [(side * 0.25, 0.0)] * 3)
         yield arm, _shade(color, 0.9)
@@ -114,7 +124,8 @@ def _cactus(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
 
 def _tuft(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
     for _blade in range(7):
-        turn, out = stream.uniform(0, 2 * math.pi), stream.uniform(0.2, 0.6)
+        turn = stream.uniform(0, 2 * math.pi)
+        out = stream.uniform(0.2, 0.6)
         dx, dy = math.cos(turn), math.sin(turn)
         height = stream.uniform(0.6, 1)
         left = (-0.07 * dy, 0.07 * dx, 0.0)
@@ -178,12 +189,20 @@ FACING_CAMERA = ("house",)
 """Types that are not turned at random, since they show their front to the camera."""
 
 
-_PANEL = 2.0  # length of a panel of the walls, metres
-_GAP = 0.08  # between two panels, metres
-# Of the window: sill and lintel as shares of the room's height, reveal as a share of its breadth.
-_SILL, _LINTEL, _REVEAL = 0.28, 0.85, 0.1
-_BARS = 5  # in the window
-_STRIP = (0.85, 0.95, 1.0)  # colour of the strips of light
+_PANEL = 2.0
+"""Length of a panel of the walls, metres."""
+_GAP = 0.08
+"""Gap between two panels, metres."""
+_SILL = 0.28
+"""Height of the window's lower edge, over that of the room."""
+_LINTEL = 0.85
+"""Height of the window's upper edge, over that of the room."""
+_REVEAL = 0.1
+"""Breadth of the wall on either side of the window, over that of the room."""
+_BARS = 5
+"""Bars in the window."""
+_STRIP = (0.85, 0.95, 1.0)
+"""Colour of the strips of light."""
 
 
 def build_room(room: RoomSpec, behind: float, stream: Stream) -> Iterator[Colored]:
@@ -206,10 +225,9 @@ def build_room(room: RoomSpec, behind: float, stream: Stream) -> Iterator[Colore
         for n in range(int(length / _PANEL)):
             ahead = room.distance - _PANEL * (n + 0.5)
             yield from _panels(side * half, ahead, height=height, color=light, stream=stream)
-            pillar = box(
-                (side * (half - 0.1), ahead + _PANEL / 2, height / 2), (0.35, 0.18, height)
-            )
-            yield pillar, dark
+            # A pillar covers the gap to the next panels.
+            pillar_center = (side * (half - 0.1), ahead + _PANEL / 2, height / 2)
+            yield box(pillar_center, (0.35, 0.18, height)), dark
     yield from _back_wall(room, dark=dark, light=light, stream=stream)
 
 
@@ -219,51 +237,68 @@ def _panels(
     """The panels of a side wall above one another, and a strip of light between them."""
     for low, high in ((0.0, 0.3), (0.3, 0.62), (0.68, 1.0)):
         shade = stream.uniform(0.75, 1)
+        center = (right, ahead, (low + high) / 2 * height)
         size = (0.1, _PANEL - _GAP, (high - low) * height - _GAP)
-        yield box((right, ahead, (low + high) / 2 * height), size), _shade(color, shade)
-    yield box((right, ahead, 0.65 * height), (0.12, _PANEL - 4 * _GAP, 0.03 * height)), _STRIP
+        yield box(center, size), _shade(color, shade)
+    strip_size = (0.12, _PANEL - 4 * _GAP, 0.03 * height)
+    yield box((right, ahead, 0.65 * height), strip_size), _STRIP
 
 
 def _back_wall(room: RoomSpec, *, dark: Rgb, light: Rgb, stream: Stream) -> Iterator[Colored]:
     """The wall at the end of the room, with its window."""
-    height, ahead = room.height, room.distance
-    sill, lintel = _SILL * height, _LINTEL * height
+    breadth, height, ahead = room.breadth, room.height, room.distance
+    sill = _SILL * height
+    lintel = _LINTEL * height
 
-    # The wall below, above and beside the window.
-    yield box((0, ahead + 0.3, sill / 2), (room.breadth, 0.4, sill)), dark
-    yield box((0, ahead + 0.3, (lintel + height) / 2), (room.breadth, 0.4, height - lintel)), dark
+    # The wall below, above and beside the window. Its middle is a little farther away than the
+    # panels, so that these stand out from it.
+    wall = ahead + 0.3
+    below = box((0, wall, sill / 2), (breadth, 0.4, sill))
+    above = box((0, wall, (lintel + height) / 2), (breadth, 0.4, height - lintel))
+    yield below, dark
+    yield above, dark
     for side in (-1, 1):
-        right = side * room.breadth * (1 - _REVEAL) / 2
-        yield box((right, ahead + 0.3, height / 2), (room.breadth * _REVEAL, 0.4, height)), dark
+        right = side * breadth * (1 - _REVEAL) / 2
+        beside = box((right, wall, height / 2), (breadth * _REVEAL, 0.4, height))
+        yield beside, dark
 
     # Panels below the sill.
-    n_panels = int(room.breadth / _PANEL)
+    n_panels = int(breadth / _PANEL)
     for i in range(n_panels):
-        right = room.breadth * ((i + 0.5) / n_panels - 0.5)
+        right = breadth * ((i + 0.5) / n_panels - 0.5)
         shade = stream.uniform(0.75, 1)
-        size = (room.breadth / n_panels - _GAP, 0.1, sill - _GAP)
-        yield box((right, ahead + 0.05, sill / 2), size), _shade(light, shade)
+        panel = box((right, ahead + 0.05, sill / 2), (breadth / n_panels - _GAP, 0.1, sill - _GAP))
+        yield panel, _shade(light, shade)
 
     # The bars of the window, and a strip of light on the sill.
-    window_breadth = room.breadth * (1 - 2 * _REVEAL)
+    window_breadth = breadth * (1 - 2 * _REVEAL)
     for i in range(_BARS):
         right = window_breadth * (i / (_BARS - 1) - 0.5)
-        yield box((right, ahead + 0.1, (sill + lintel) / 2), (0.25, 0.3, lintel - sill)), light
-    yield box((0, ahead + 0.05, sill), (room.breadth, 0.3, 0.12)), _STRIP
+        bar = box((right, ahead + 0.1, (sill + lintel) / 2), (0.25, 0.3, lintel - sill))
+        yield bar, light
+    strip = box((0, ahead + 0.05, sill), (breadth, 0.3, 0.12))
+    yield strip, _STRIP
 
 
-_COLUMNS = 72  # faces across the sheet of the ground
+_COLUMNS = 72
+"""Faces across the sheet of the ground."""
 FAR = 500.0
 """Where the ground ends, metres ahead of the origin."""
-# Rows of faces are _NEAR_STEP metres long where objects stand. Farther away they grow with the
-# distance, by the factor _GROWTH from row to row, since the camera sees them smaller.
-_NEAR_STEP, _GROWTH = 0.7, 1.055
-_OPENING = 0.8  # half the breadth of the sheet, over the distance from the camera
-_MARGIN = 8.0  # metres added to that half breadth, and the length of the sheet behind the camera
+_NEAR_STEP = 0.7
+"""Length of a row of faces where objects stand, metres."""
+_GROWTH = 1.055
+"""Growth of rows far away, from row to row, since the camera sees them smaller."""
+_OPENING = 0.8
+"""Half the breadth of the sheet, over the distance from the camera."""
+_MARGIN = 8.0
+"""Metres added to that half breadth, and the length of the sheet behind the camera."""
 WATER_LEVEL = -0.12
 """Height of the surface of water, metres."""
 _OCTAVES = 5
-_ASIDE = 17.3  # metres to the right for each degree: hills so far apart are unrelated
+"""Octaves of the noise of ridges."""
+_ASIDE = 17.3
+"""By how many metres the hills move to the right for each degree of the viewing direction. Hills so
+far apart are unrelated, so that a model cannot learn a place as one picture."""
 
 
 class Terrain:
@@ -311,19 +346,20 @@ class Terrain:
         """The ground at a place that counts as `away` metres from the objects."""
         height = 0.0
         color: Color = (0.0, 0.0, 0.0, 0.0)
+        place_right = right + self._aside
         for relief in self._environment.reliefs.values():
             # A relief rises between `begins` and `full`.
             begins = self.relief_begins(relief.begins)
             rise = _smooth_step((away - begins) / (relief.full - relief.begins))
             if rise:
-                shape = _relief_shape(relief, right + self._aside, ahead)
+                shape = _relief_shape(relief, place_right, ahead)
                 height += relief.height * rise * shape
                 color = _blend_over(color, _color_at(relief.colors, shape), rise)
         if self._environment.water and height < 0.5:
             # The ground dips below the water behind a winding shore.
-            place = (0.15 * (right + self._aside), 0.1 * ahead, 0.0)
-            begins = self.shore_begins(self._environment.water.begins)
-            shore = begins + 1.5 * noise.noise(place)
+            bend = noise.noise((0.15 * place_right, 0.1 * ahead, 0.0))
+            shore = self.shore_begins(self._environment.water.begins) + 1.5 * bend
+            # From 2 metres before the shore to 2 metres behind it, by 0.6 metres.
             height -= 0.6 * _smooth_step((away - shore + 2) / 4)
         return height, self._add_haze(color, away)
 
@@ -334,6 +370,7 @@ class Terrain:
         colors = []
         for y in rows:
             for i in range(_COLUMNS + 1):
+                # From one edge of the sheet to the other.
                 x = self.half_breadth(y) * (2 * i / _COLUMNS - 1)
                 height, color = self.at(x, y)
                 vertices.append((x, y, height))
@@ -345,6 +382,7 @@ class Terrain:
         no water."""
         if self._environment.water is None:
             return ([], []), []
+        # The shore winds, and the ground hides the water before it.
         first = self._environment.water.begins - 4
         rows = [y for y in row_distances(-self._distance) if y > first]
         vertices = []
@@ -372,7 +410,8 @@ def row_distances(first: float) -> list[float]:
     """Return the places of the rows of vertices ahead of the origin, metres, from `first` on."""
     rows = [first]
     while rows[-1] < FAR:
-        rows.append(rows[-1] + _NEAR_STEP * max(1.0, rows[-1] * (_GROWTH - 1) / _NEAR_STEP))
+        growing_step = rows[-1] * (_GROWTH - 1)
+        rows.append(rows[-1] + _NEAR_STEP * max(1.0, growing_step / _NEAR_STEP))
     return rows
 
 
@@ -402,14 +441,16 @@ def _color_at(colors: Sequence[str], share: float) -> Rgb | None:
     colours."""
     if not colors:
         return None
-    position = min(max(share, 0.0), 1.0) * (len(colors) - 1)
+    last = len(colors) - 1
+    position = min(max(share, 0.0), 1.0) * last
     # The last colour itself counts as the end of the last stretch.
-    low = min(int(position), max(len(colors) - 2, 0))
-    high = min(low + 1, len(colors) - 1)
+    low = min(int(position), max(last - 1, 0))
+    high = min(low + 1, last)
     # Colours stay pure near their own place.
     t = _smooth_step((position - low - 0.3) / 0.4)
     red, green, blue = (
-        a + t * (b - a) for a, b in zip(color_of(colors[low]), color_of(colors[high]), strict=True)
+        start + t * (end - start)
+        for start, end in zip(color_of(colors[low]), color_of(colors[high]), strict=True)
     )
     return red, green, blue
 

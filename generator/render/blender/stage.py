@@ -20,13 +20,13 @@ from generator.scene.projection import axes
 from generator.scene.scene import Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
-# Pixels rendered beyond each edge and cut off again: the denoiser errs where neighbours are
-# missing.
 _CROPPED_PIXELS = 2
-# Part of a pixel by which the edges of a border lie inside their pixel. Blender takes edges as
-# shares of the image in single precision and rounds pixels down, so an edge exactly between two
-# pixels could fall on either side.
+"""Pixels rendered beyond each edge and cut off again: the denoiser errs where neighbours are
+missing."""
 _BORDER_INSET_PIXELS = 0.3
+"""Part of a pixel by which the edges of a border lie inside their pixel. Blender takes edges as
+shares of the image in single precision and rounds pixels down, so an edge exactly between two
+pixels could fall on either side."""
 
 
 class Stage:
@@ -139,7 +139,8 @@ class Stage:
             light = self._lamps[name].data
             light.energy = lamp.energy
             light.color = lamp.color
-            if lamp.size is not None:  # a sun has none
+            # A sun has none.
+            if lamp.size is not None:
                 light.size = lamp.size
             self._lamps[name].matrix_world = world_from_camera(lamp.position, (0.0, 0.0, 0.0))
 
@@ -286,15 +287,22 @@ def configure(
     Raises:
         UserError: Blender finds no such device.
     """
-    render, cycles = scene.render, scene.cycles
+    render = scene.render
     render.engine = "CYCLES"
-    render.use_persistent_data = True  # meshes and textures stay loaded between images
+    # Meshes and textures stay loaded between images.
+    render.use_persistent_data = True
     render.resolution_x, render.resolution_y = size
     render.resolution_percentage = 100
-    render.threads_mode, render.threads = "FIXED", threads
-    render.image_settings.compression = 0  # the file is read back at once
+    render.threads_mode = "FIXED"
+    render.threads = threads
+    # The file is read back at once.
+    render.image_settings.compression = 0
+    # The plain sRGB curve: Blender's default would change the declared colours.
     scene.view_settings.view_transform = "Standard"
+
+    cycles = scene.cycles
     cycles.device = "CPU"
+    # One seed for all images, so that an image does not depend on its place in the world.
     cycles.seed = 0
     # With 4, Cycles first estimates the noise after 16 samples
     # (`generator.render.sample_budget.FIRST_NOISE_CHECK`).

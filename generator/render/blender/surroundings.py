@@ -14,15 +14,19 @@ from generator.render.blender.scenery import FAR, WATER_LEVEL, Terrain, row_dist
 from generator.vocabulary.environments import Environment, PropSpec
 from generator.vocabulary.schema import Vocabulary
 
-# Faces around the disc. At 1.2 degrees they are about as wide as those of a landscape that is seen
-# from one side (72 over some 80 degrees).
 _SECTORS = 300
-_FLAT_RING = 0.85  # radius of the flat middle of the disc, over the distance of the cameras
-_SHORE = 9.0  # least distance of the shore behind the cameras, metres: trees need land there
-# Between the cameras and tall props, metres, plus this share of the prop's height: crowns are wide.
-_CLEAR, _CROWN = 2.0, 0.5
-# A higher prop would fill the lower edge of images where it is just before the camera.
-_LOW_PROP = 0.6  # metres
+"""Faces around the disc. At 1.2 degrees they are about as wide as those of a landscape that is seen
+from one side (72 over some 80 degrees)."""
+_FLAT_RING = 0.85
+"""Radius of the flat middle of the disc, over the distance of the cameras."""
+_SHORE = 9.0
+"""Least distance of the shore behind the cameras, metres: trees need land there."""
+_CLEAR = 2.0
+"""Least distance between the cameras and the crown of a tall prop, metres."""
+_CROWN = 0.5
+"""Breadth of a crown from its trunk, over the prop's height."""
+_LOW_PROP = 0.6
+"""Metres. A higher prop would fill the lower edge of images where it is just before the camera."""
 PROPS_FACTOR = 4
 """Times as many props stand all around as behind the objects alone. The same density would take six
 times as many, which take long to build."""
@@ -63,7 +67,8 @@ class Sight(NamedTuple):
             place: One of its environments.
             yaw: The direction of the scene, which decides the time of day, degrees.
         """
-        camera, placement = vocabulary.camera, vocabulary.placement
+        camera = vocabulary.camera
+        placement = vocabulary.placement
         across = camera.position[0] - camera.target[0]
         ahead = camera.position[1] - camera.target[1]
         # Objects stand on a square, whose corners are farthest from the origin.
@@ -74,6 +79,7 @@ class Sight(NamedTuple):
             lamp = place.at_hour(family_spec, yaw)
             x, y, z = lamp.position
             length = math.hypot(x, y)
+            # Components along the camera's axes, by scalar and cross product with its direction.
             # A sun at the zenith casts no shadow to the side.
             if lamp.type == "sun" and length > 0:
                 right = (across * y - ahead * x) / distance / length
@@ -142,7 +148,8 @@ class Surroundings(Terrain):
     def sheet(self) -> tuple[PolygonMesh, list[Color]]:
         """Build the mesh of the ground, and a colour for each vertex."""
         rings = row_distances(_FLAT_RING * self._sight.distance)
-        vertices, colors = [], []
+        vertices = []
+        colors = []
         for radius in rings:
             for x, y in _circle(radius):
                 height, color = self.at(x, y)
@@ -158,7 +165,8 @@ class Surroundings(Terrain):
             return ([], []), []
         first = self.shore_begins(self._environment.water.begins) - 4
         rings = row_distances(first)
-        vertices, colors = [], []
+        vertices = []
+        colors = []
         for radius in rings:
             for x, y in _circle(radius):
                 vertices.append((x, y, WATER_LEVEL))
@@ -223,6 +231,7 @@ def _ring_faces(rings: int) -> list[list[int]]:
         first = ring * _SECTORS
         for i in range(_SECTORS):
             following = (i + 1) % _SECTORS
-            outer, outer_following = first + _SECTORS + i, first + _SECTORS + following
+            outer = first + _SECTORS + i
+            outer_following = first + _SECTORS + following
             faces.append([first + i, outer, outer_following, first + following])
     return faces

@@ -254,6 +254,7 @@ def set_texture(
 
 
 def _noise(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
+    """Clouds of the colours. Noise is mostly near 0.5, so the colours lie close about it."""
     value = nodes.noise(place, 1.0)
     return nodes.ramp(value, colors, (0.38, 0.62)), value
 
@@ -275,8 +276,10 @@ def _cobbles(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
 
     joint_color, *stone_colors = colors
     if len(stone_colors) == 1:
+        # A darker shade beside it, so that stones differ.
         red, green, blue = stone_colors[0]
         stone_colors.insert(0, (0.7 * red, 0.7 * green, 0.7 * blue))
+    # Noise at the middle of each stone gives the whole stone one colour.
     stone_noise = nodes.noise(cells.outputs["Position"], 7.3, 0.0)
     shade = nodes.ramp(stone_noise, stone_colors, (0.35, 0.65))
     grain = nodes.mix(0.5, shade, nodes.noise(place, 6.0), blend_type="SOFT_LIGHT")
@@ -288,9 +291,11 @@ def _rings(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     along_trunk = nodes.stretched(place, (0.15, 1.0, 1.0))
     wave = nodes.add("TexWave", Vector=along_trunk, Scale=0.25, Distortion=9.0, Detail=3.0)
     wave.bands_direction = "Z"
-    fibres = nodes.noise(nodes.stretched(along_trunk, (1.0, 4.0, 4.0)), 1.0, 3.0)
+    across_fibres = nodes.stretched(along_trunk, (1.0, 4.0, 4.0))
+    fibres = nodes.noise(across_fibres, 1.0, 3.0)
     rings = nodes.ramp(wave.outputs["Fac"], colors)
-    return nodes.mix(0.8, rings, fibres, blend_type="SOFT_LIGHT"), wave.outputs["Fac"]
+    color = nodes.mix(0.8, rings, fibres, blend_type="SOFT_LIGHT")
+    return color, wave.outputs["Fac"]
 
 
 def _brick(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
@@ -302,7 +307,9 @@ def _brick(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     nodes.set(brick.inputs["Mortar"], (*colors[0], 1.0))
     nodes.set(brick.inputs["Color1"], (*colors[1], 1.0))
     nodes.set(brick.inputs["Color2"], (*colors[-1], 1.0))
-    return brick.outputs["Color"], nodes.compute("SUBTRACT", 1.0, brick.outputs["Fac"])
+    # "Fac" is 1 in the mortar, which lies deeper.
+    height = nodes.compute("SUBTRACT", 1.0, brick.outputs["Fac"])
+    return brick.outputs["Color"], height
 
 
 def _wrapped(nodes: Nodes, place: Socket) -> Socket:
@@ -319,11 +326,13 @@ def _wrapped(nodes: Nodes, place: Socket) -> Socket:
     on_y_side = nodes.add("CombineXYZ", X=x, Y=z).outputs[0]
     on_x_side = nodes.add("CombineXYZ", X=y, Y=z).outputs[0]
     on_top = nodes.add("CombineXYZ", X=x, Y=y).outputs[0]
-    return nodes.mix(faces_up, nodes.mix(faces_x, on_y_side, on_x_side), on_top)
+    on_wall = nodes.mix(faces_x, on_y_side, on_x_side)
+    return nodes.mix(faces_up, on_wall, on_top)
 
 
 def _veins(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     """Veins of the last colour through clouds of the others."""
+    # A vein is where noise crosses its mean.
     difference = nodes.compute("SUBTRACT", nodes.noise(place, 0.7, 5.0), 0.5)
     distance_from_vein = nodes.compute("ABSOLUTE", difference)
     vein = nodes.between(distance_from_vein, 0.045, 0.0)
@@ -331,7 +340,9 @@ def _veins(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     clouds: object = cloud_colors[0]
     if len(cloud_colors) > 1:
         clouds = nodes.ramp(nodes.noise(place, 0.5), cloud_colors, (0.3, 0.7))
-    return nodes.mix(vein, clouds, vein_color), nodes.compute("SUBTRACT", 1.0, vein)
+    color = nodes.mix(vein, clouds, vein_color)
+    height = nodes.compute("SUBTRACT", 1.0, vein)
+    return color, height
 
 
 def _aslant(nodes: Nodes, place: Socket) -> Socket:
@@ -340,6 +351,7 @@ def _aslant(nodes: Nodes, place: Socket) -> Socket:
 
 
 def _stripes(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
+    """Slightly wavy stripes of the colours, with narrow borders."""
     slanted = _aslant(nodes, place)
     wave = nodes.add("TexWave", Vector=slanted, Scale=0.314, Distortion=0.6, Detail=1.0)
     value = nodes.between(wave.outputs["Fac"], 0.42, 0.58)
@@ -347,6 +359,7 @@ def _stripes(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
 
 
 def _checker(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
+    """Cubes of the first and the last colour."""
     first = (*colors[0], 1.0)
     last = (*colors[-1], 1.0)
     node = nodes.add("TexChecker", Vector=place, Scale=1.0, Color1=first, Color2=last)

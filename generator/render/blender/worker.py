@@ -40,11 +40,12 @@ from generator.scene.steps import own_place
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 _PLACEMENTS = 200
-# Kilobytes by which a process may grow after its first scene. Blender frees little of the memory of
-# landscapes, so a process that renders many of them is replaced now and then.
+"""Placements that are tried for a scene before it fails."""
 _GROWTH = 1 << 20
-# The image for which [placement] min_pixels is declared.
+"""Kilobytes by which a process may grow after its first scene. Blender frees little of the memory
+of landscapes, so a process that renders many of them is replaced now and then."""
 _PIXELS_OF_REFERENCE = 320 * 240
+"""Pixels of the image for which [placement] min_pixels is declared."""
 
 
 class Renderer:
@@ -122,11 +123,13 @@ class Renderer:
             scenes = place_scenes(
                 job, self._vocabulary, self._seed, attempt, self._width, self._height
             )
-            # A scene is refused with its twin or its ladder, whichever of them is rendered.
+            # A scene is refused with its twin or its ladder, whichever of them is rendered, so
+            # that all workers choose the same placement.
             outputs = {place: self._trace(scenes[place]) for place in _places_to_check(job, scenes)}
             if all(self._shows_every_object(pixels) for pixels in outputs.values()):
                 own = own_place(job)
-                return scenes[own], outputs.get(own) or self._trace(scenes[own])
+                scene = scenes[own]
+                return scene, outputs.get(own) or self._trace(scene)
         raise UserError(
             f"no placement in {_PLACEMENTS} shows every object; lessen [placement] min_pixels or "
             f"min_visible."

@@ -131,8 +131,15 @@ def test_texts_of_strangers_stay_texts(
     opened.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (1280, "light"),
+        (390, "dark"),
+        pytest.param(1280, "dark", marks=pytest.mark.full),
+        pytest.param(390, "light", marks=pytest.mark.full),
+    ],
+)
 def test_the_page_in_a_browser(
     runs: Path, tmp_path: Path, browser: Any, scheme: str, width: int
 ) -> None:

@@ -136,7 +136,7 @@ def test_a_model_of_one_frame_is_found_out(frame: str, judged: Path, tmp_path: P
         assert shares["the viewer"]["ceiling"] is None
 
 
-@pytest.mark.parametrize("frame", ["viewer", "object"])
+@pytest.mark.parametrize("frame", ["viewer", pytest.param("object", marks=pytest.mark.full)])
 def test_answers_in_words_follow_a_frame_only_in_all_orders(
     frame: str, judged: Path, tmp_path: Path
 ) -> None:

@@ -103,6 +103,7 @@ def test_who_measures_the_ground_is_right_in_all_orders(described: Path, tmp_pat
     assert model.n_images == {3: n_same, 2: n_others}
 
 
+@pytest.mark.full
 def test_who_says_one_letter_is_never_right(described: Path, tmp_path: Path) -> None:
     class First(Surveyor):
         def answer(self, images: list[Image.Image], question: str) -> str:

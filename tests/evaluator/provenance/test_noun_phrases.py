@@ -126,6 +126,7 @@ def pipeline(tmp_path: Path) -> str:
     return str(tmp_path / "model")
 
 
+@pytest.mark.full
 def test_chunks_of_spacy_lose_what_is_no_attribute(pipeline: str) -> None:
     phrases = SpacyPhrases(pipeline)
     assert phrases("Two very small smiling dogs near a Red car") == [

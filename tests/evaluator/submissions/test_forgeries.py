@@ -85,7 +85,7 @@ def claim_what_scores_give(submission: Path, standard: Path) -> None:
 
     roots = [placed.dataset.root for placed in open_datasets([standard])]
     for run in run_folders(submission):
-        write_json(run / "claims.json", dict(claims_of(recompute(open_run(run, roots)))))
+        write_json(run / "claims.json", dict(claims_of(recompute(open_run(run, roots))["rows"])))
     sign(submission)
 
 

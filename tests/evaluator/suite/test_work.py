@@ -113,3 +113,15 @@ def test_what_does_not_change_has_the_same_stages(suite_folder: Path, declared: 
     ).stages
     assert first == repeated
     assert not set(first) & set(other)
+
+
+def test_a_file_can_ask_fewer_questions_of_a_slow_model_and_the_results_say_so(
+    suite_folder: Path, declared: Suite
+) -> None:
+    slow = SuiteModel(method="scratch", run={"protocol": "pairs", "limit": 1})
+    work = plan_work(suite_folder, declared, {"slow": slow, "usual": SuiteModel(spec="oracle")})
+    assert work.restrictions == {"slow": "only pairs, at most 1 items of a protocol"}
+    (run,) = [run for run in work.runs if run.model == "slow"]
+    assert run.protocols == ("pairs",)
+    # One item in each of the two turns.
+    assert count_questions(run) == 2

@@ -198,6 +198,46 @@ def test_questions_in_words_are_those_that_have_one_answer(described: Path) -> N
         assert found == forms
 
 
+def test_unseen_scenes_are_asked_about_the_own_side_that_training_never_shows(
+    tmp_path: Path,
+) -> None:
+    scenes = {"train": 60, "val": 2, "seen": 40, "unseen": 60}
+    prepared = write_turned_world(
+        tmp_path, holdout="relation:object=2x3", scenes=scenes, turns="90,180"
+    )
+    world = Dataset.open(tmp_path).world
+    request = TextRequest(("frames",))
+    describe_world(tmp_path, world, holdout=prepared.holdout, name="own", request=request)
+    (certificate,) = verify_dataset(tmp_path, "own").values()
+    assert certificate["status"] == "clean", certificate["sentence"]
+
+    own_frames = prepared.holdout.own_frames
+    benchmark = Dataset.open(tmp_path).benchmark("own")
+    split_of = dict(
+        zip(
+            benchmark.items["item_id"].to_pylist(),
+            benchmark.items["split"].to_pylist(),
+            strict=True,
+        )
+    )
+    n_items: Counter[tuple[str, str]] = Counter()
+    true_directions: Counter[str] = Counter()
+    for item, rows in rows_by_item(tmp_path, "own").items():
+        kind, split = rows[0]["item_kind"], split_of[item]
+        n_items[kind, split] += 1
+        _, _, ground, _ = rows[0]["words"]
+        directions = {f"own-{row['words'][1]}" for row in rows}
+        is_held_out = directions <= {*own_frames.get(ground, ())}
+        if kind == "object":
+            assert is_held_out is (split == "unseen")
+        if kind == "object" and split == "unseen":
+            true_directions[next(row["words"][1] for row in rows if row["truth"])] += 1
+    assert n_items["object", "unseen"] == n_items["viewer", "unseen"] > 15
+    assert n_items["object", "seen"] > 10
+    assert len(true_directions) == 2
+    assert max(true_directions.values()) - min(true_directions.values()) <= 2
+
+
 @pytest.mark.parametrize(
     ("protocol", "options", "turns", "family"),
     [

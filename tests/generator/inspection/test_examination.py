@@ -70,6 +70,7 @@ def test_changes_that_the_level_of_records_cannot_see_are_found(own: Path) -> No
     assert "scene 000003: object 0 has the box" in findings_of(images, "wrong box")
 
 
+@pytest.mark.full
 def test_a_color_renamed_in_the_vocabulary(own: Path) -> None:
     path = own / "world/vocabulary.toml"
     vocabulary = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -55,6 +55,7 @@ def dither(pixels: np.ndarray, row: dict[str, Any]) -> None:
     )
 
 
+@pytest.mark.full
 def test_noise_of_another_processor_passes_in_all_images_and_is_measured(own: Path) -> None:
     repaint(own, dither, dither)
     comparison, findings = compared(own)
@@ -64,6 +65,7 @@ def test_noise_of_another_processor_passes_in_all_images_and_is_measured(own: Pa
     assert 0.5 < comparison.largest_difference < 1
 
 
+@pytest.mark.full
 def test_where_some_images_are_the_same_bytes_all_have_to_be(own: Path) -> None:
     """One bit of one pixel in one image."""
 

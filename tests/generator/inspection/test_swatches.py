@@ -28,6 +28,7 @@ def draw_sheet(folder: Path, family: str) -> np.ndarray:
         return np.asarray(sheet.convert("RGB")).astype(int)
 
 
+@pytest.mark.full
 def test_swatches_show_each_value_and_each_object(tmp_path: Path) -> None:
     pixels = draw_sheet(tmp_path, SWATCHES)
     row, column = 188, 138  # a heading, a swatch and its label; a swatch and a gap

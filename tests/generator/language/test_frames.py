@@ -197,9 +197,12 @@ def test_no_caption_puts_a_frame_after_a_denial() -> None:
     assert not any("not red from" in text for text in texts)
 
 
-def test_own_relations_have_no_converse_and_are_closed_without() -> None:
-    triples = closed([("fox", "own-left", "lion")], FRAMES.relations, True)
-    assert set(triples) == {("fox", "own-left", "lion"), ("fox", "own-right", "lion")}
+def test_own_relations_are_closed_under_every_subject_without_converse() -> None:
+    triples = closed([("fox", "own-left", "lion")], FRAMES, True)
+    directions = ("own-left", "own-right")
+    assert set(triples) == {
+        (animal, direction, "lion") for animal in FRAMES.objects for direction in directions
+    }
 
 
 OWN_LEFT = "from {the_b}'s own point of view"

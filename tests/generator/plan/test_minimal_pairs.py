@@ -233,6 +233,7 @@ def copy(paired: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(paired, tmp_path / "dataset"))
 
 
+@pytest.mark.full
 def test_rendered_pairs_differ_where_the_objects_are(paired: Path) -> None:
     world = Dataset.open(paired).world
     rows = {row["scene_id"]: row for row in world.scenes.to_pylist()}

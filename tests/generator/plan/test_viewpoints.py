@@ -223,10 +223,13 @@ def test_a_world_of_turn_twins_is_clean_and_can_be_made_again(tmp_path: Path) ->
             {"turns": "90", "design": "gzsl", "holdout": "classes", "scenes": 3000},
             "--turns has no effect",
         ),
-        ({"turns": "90", "holdout": "relation:pair=2x3"}, "holdout without relations"),
+        (
+            {"turns": "90", "holdout": "relation:pair=2x3"},
+            "without relations that the camera decides",
+        ),
         (
             {"family": "pug-frames", "holdout": "own-left: lion, fox"},
-            "positions and headings decide 'own-left'",
+            'name that object alone, such as "own-left: lion"',
         ),
         ({"viewpoints": 361}, "from 1 to 360, got 361"),
         ({"viewpoints": 0}, "from 1 to 360, got 0"),

@@ -39,9 +39,10 @@ def planned(
     return Planned(name, "", objects, tuple(range(len(animals))), world)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("vocabulary", "paints"),
-    [pytest.param(PLAIN, COLORS, marks=pytest.mark.full), (TEXTURED, PUG.values("texture"))],
+    [(PLAIN, COLORS), (TEXTURED, PUG.values("texture"))],
 )
 def test_no_scene_shows_in_a_later_one(
     tmp_path: Path, vocabulary: Vocabulary, paints: list[str]

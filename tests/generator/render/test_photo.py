@@ -82,7 +82,7 @@ def expected(camera: Camera, yaw: float, height: float) -> np.ndarray:
     return xyz2rgb(light @ xyz_from_rgb.T)
 
 
-@pytest.mark.parametrize("height", [None, 6.0])
+@pytest.mark.parametrize("height", [pytest.param(None, marks=pytest.mark.full), 6.0])
 def test_where_nothing_stands_the_image_shows_the_panorama(
     tmp_path: Path, sets: Path, height: float | None
 ) -> None:

@@ -104,6 +104,7 @@ def test_two_workers_and_a_second_run_give_the_same_digests(suite: Path, tmp_pat
     assert times == {path: path.stat().st_mtime_ns for path in times}
 
 
+@pytest.mark.full
 def test_a_killed_run_goes_on_with_the_same_digests(suite: Path, tmp_path: Path) -> None:
     out = tmp_path / "killed"
     arguments = ["suite", str(declared(tmp_path)), "--workers", "1", "--out", str(out)]
@@ -125,6 +126,7 @@ def test_a_killed_run_goes_on_with_the_same_digests(suite: Path, tmp_path: Path)
     assert worlds(out) == worlds(suite)
 
 
+@pytest.mark.full
 def test_shards_are_merged_to_the_same_digests(suite: Path, tmp_path: Path) -> None:
     path = declared(tmp_path)
     for shard in ("1/2", "2/2"):
@@ -225,6 +227,7 @@ def test_published_digests_are_compared(suite: Path, tmp_path: Path) -> None:
     refuse("The digests", *command)
 
 
+@pytest.mark.full
 def test_jobs_of_slurm_make_the_same(suite: Path, slurm: Path, tmp_path: Path) -> None:
     farm = ["--farm", "slurm", "--jobs", "1", "--workers", "1", "--partition", "long"]
     command = ["gen", "suite", declared(tmp_path), *farm, "--out", tmp_path / "out"]
@@ -238,6 +241,16 @@ def test_jobs_of_slurm_make_the_same(suite: Path, slurm: Path, tmp_path: Path) -
     # Both worlds are submitted before the first is waited for.
     assert done.stderr.count("Submitted 1 jobs") == 2
     assert worlds(tmp_path / "out") == worlds(suite)
+
+
+@pytest.mark.full
+def test_workers_of_ray_make_the_same(suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run_process(
+        "gen", "suite", declared(tmp_path), "--farm", "ray", "--workers", "1", "--out", out
+    )
+    assert done.returncode == 0, done.stderr
+    assert worlds(out) == worlds(suite)
 
 
 @pytest.mark.parametrize(
