@@ -34,6 +34,8 @@ from generator.dataset.reader import Benchmark
 logger = logging.getLogger(__name__)
 _FINISHES = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
 """Inspect's reason why an answer ended → ours; all others count as "stop"."""
+_FAILED_REQUEST = "[LMMS_EVAL_REQUEST_FAILED"
+"""How lmms-eval 0.7 begins what it logs for a request that failed."""
 MOST_SAMPLES = 1000
 """Most samples of a question, as of `score ask`."""
 _LogRow = tuple[str, int, Answer]
@@ -211,7 +213,12 @@ def _lmms_eval_rows(table: pa.Table) -> Iterator[_LogRow]:
             text = text[0]
         right = row.get("right")
         name = right.get("id") if isinstance(right, dict) else row.get("doc_id")
-        yield str(name), 0, Answer(str(text or ""))
+        answer = str(text or "")
+        # lmms-eval writes the error of a failed request in place of the answer.
+        if answer.startswith(_FAILED_REQUEST):
+            yield str(name), 0, Answer("", f"{FAILED}{answer}")
+        else:
+            yield str(name), 0, Answer(answer)
 
 
 def _vlmevalkit_rows(table: pa.Table, path: Path) -> Iterator[_LogRow]:
