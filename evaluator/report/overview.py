@@ -137,13 +137,7 @@ def side_by_side(
     is_in_words = any("unread" in row for row in all_rows)
 
     heads = [f"{split} %" for split in [*splits, *gaps.values()]]
-    heads.append("chance %")
-    if has_ceilings:
-        heads.append("ceiling %")
-    heads += _COUNT_HEADS
-    if is_in_words:
-        heads.append("unread")
-        heads += [f"{split} % of read" for split in splits]
+    heads += _heads_of_items(splits, has_ceilings=has_ceilings, is_in_words=is_in_words)
     heads += pooled
 
     table_lines = []
@@ -182,6 +176,18 @@ def _gaps_of(lines: Sequence[MetricLine], every_gap: bool) -> dict[tuple[str, st
             if every_gap or gap in _DEFAULT_GAPS:
                 gaps[gap] = split_of(row)
     return gaps
+
+
+def _heads_of_items(splits: Sequence[str], *, has_ceilings: bool, is_in_words: bool) -> list[str]:
+    """The heads of the columns of `_cells_of_items`."""
+    heads = ["chance %"]
+    if has_ceilings:
+        heads.append("ceiling %")
+    heads += _COUNT_HEADS
+    if is_in_words:
+        heads.append("unread")
+        heads += [f"{split} % of read" for split in splits]
+    return heads
 
 
 def _cells_of_items(
