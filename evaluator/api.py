@@ -16,14 +16,14 @@ import pandas as pd
 
 from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import Results
-from evaluator.provenance.contamination import mark_of, training_said
+from evaluator.provenance.contamination import describe_training, mark_of
 from evaluator.report.overview import read_lines, side_by_side
 from evaluator.report.table import confidence, plain
 from evaluator.report.verdict import Verdict, headline, judge
 from evaluator.runs.dataset import Dataset
 from evaluator.runs.folder import in_folder, open_run
 from evaluator.runs.measure import measure_protocols
-from evaluator.runs.parts import limit_said
+from evaluator.runs.parts import describe_limit
 from evaluator.runs.request import AskOptions, AskRequest, Request, RunOptions
 from evaluator.runs.tables import COLUMNS, item_rows
 from generator.base.errors import UserError, did_you_mean
@@ -157,8 +157,8 @@ class Evaluation:
         )
         limit = results.get("limit")
         if limit:
-            lines += limit_said(limit)
-        lines.append(mark_of(results) or training_said(results))
+            lines += describe_limit(limit)
+        lines.append(mark_of(results) or describe_training(results))
         return lines
 
 

@@ -28,7 +28,7 @@ from evaluator.report.table import (
     spread,
     value_text,
 )
-from evaluator.runs.parts import splits_said
+from evaluator.runs.parts import describe_splits
 from evaluator.statistics.intervals import THIS_VOCABULARY, WIDER
 
 _DEFAULT_GAPS = (("seen", "unseen"), ASYMMETRIC)
@@ -401,7 +401,7 @@ def _notes_of_parts(entries: Sequence[Results]) -> list[str]:
             notes.append(f"{entry['model']}: at most {limit:,} items of a protocol.")
     splits: dict[str, None] = {}
     for entry in entries:
-        splits |= dict.fromkeys(splits_said(entry["rules"]))
+        splits |= dict.fromkeys(describe_splits(entry["rules"]))
     notes += splits
     empty: dict[str, None] = {}
     for entry in entries:
