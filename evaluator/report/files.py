@@ -35,7 +35,7 @@ _ARGUMENTS = (
     "error",
     "low",
     "high",
-    "speaks_of",
+    "population",
     "chance",
     "ceiling",
     "items",

@@ -263,7 +263,7 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
         texts.append((number(row["chance"], row["unit"]), row["chance"]))
         if has_ceilings:
             texts.append((number(row.get("ceiling"), row["unit"]), row.get("ceiling")))
-        claim = row["speaks_of"] if row["low"] is not None else ""
+        claim = row["population"] if row["low"] is not None else ""
         texts += [(row["average"], None), (claim, None)]
 
         names = ["" if row[name] is None else str(row[name]) for name in labels]

@@ -294,7 +294,7 @@ def _row_data(row: Mapping[str, Any]) -> dict[str, Any]:
         "cell": cell_of(row),
         "floors": [cell_of(row, floor) for floor in FLOORS],
         "images": row["images"],
-        "speaks_of": row["speaks_of"],
+        "population": row["population"],
         "places": places,
     }
 
