@@ -82,7 +82,8 @@ class Evaluation:
         Raises:
             UserError: the protocol was not measured.
         """
-        known = list(dict.fromkeys(str(row["protocol"]) for row in self.results["rows"]))
+        protocols = [str(row["protocol"]) for row in self.results["rows"]]
+        known = list(dict.fromkeys(protocols))
         if protocol not in (None, *known):
             raise UserError(
                 f"The evaluation has no protocol '{protocol}'; {did_you_mean(str(protocol), known)}"

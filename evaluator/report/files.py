@@ -83,11 +83,14 @@ def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
     columns = ("model", "benchmark", *POOLED_BY)
     rows = []
     for entry in entries:
+        # A column of marks stands in the table only if some entry has one.
         mark = {MARK: mark_of(entry)} if has_marks else {}
         rows += [{**mark, **dict.fromkeys(columns), **row} for row in entry["rows"]]
-    csv, tex = page.with_suffix(".csv"), page.with_suffix(".tex")
+    csv = page.with_suffix(".csv")
+    tex = page.with_suffix(".tex")
     write_csv(csv, pa.Table.from_pylist(rows))
 
+    # The table of main metrics first, then all rows of each entry.
     overview = side_by_side(entries, main_lines(entries))
     tables = [overview]
     for entry in entries:

@@ -80,6 +80,7 @@ def write_page(
         UserError: A folder has no results.
     """
     results = [run.results for run in runs]
+    # Names of models come from users, so control characters are escaped.
     entries = [{**entry, "model": visible(entry["model"])} for entry in pool_runs(results)]
     named = [{**entry, "model": marked(entry["model"], entry)} for entry in entries]
     galleries, grids = _galleries(runs, named, out, inline)
@@ -153,6 +154,7 @@ def render(
     """
     verdict, *following = headline_sentences(entries, paired)
     best = best_entry(entries)
+    # Instead of the figure of all main metrics, the first screen has its first panels.
     first_figures = gap(entries, main_line(best), _FIRST_PANELS)
     other_figures = [figure for figure in drawings if figure.name != "gap"]
     specs = {figure.name: figure.spec() for figure in [*first_figures, *other_figures]}
@@ -272,14 +274,16 @@ def _galleries(
     objects."""
     named = []
     for entry in entries:
+        model = entry["model"]
         for number, place in enumerate(entry["members"], 1):
-            label = entry["model"]
+            label = model
             if len(entry["members"]) > 1:
-                label = f"{entry['model']}, run {number}"
+                label = f"{model}, run {number}"
             run = runs[place]
             # Benchmarks of one name may differ, as of two worlds.
             digests = f"{run.run.benchmark.digest} {run.run.record['world']}"
-            named.append(((run.results["benchmark"], digests), (label, run, entry["model"])))
+            key = (run.results["benchmark"], digests)
+            named.append((key, (label, run, model)))
     of_benchmark = by_key(named)
     galleries, grids = [], []
     for (benchmark, _), members in of_benchmark.items():

@@ -230,7 +230,8 @@ def chance_cell(rows: Sequence[Row]) -> Cell:
     """
     known = [row for row in rows if row.get("chance") is not None]
     known.sort(key=lambda row: row["chance"])
-    return Cell(_range_text([number(row["chance"], row["unit"]) for row in known]))
+    levels = [number(row["chance"], row["unit"]) for row in known]
+    return Cell(_range_text(levels))
 
 
 CEILING = (
@@ -263,7 +264,8 @@ def ceiling_cell(rows: Sequence[Row]) -> Cell:
             ceilings_of.setdefault(row["split"], []).append(row["ceiling"])
     texts = {}
     for split, ceilings in ceilings_of.items():
-        texts[split] = _range_text([number(ceiling, "share") for ceiling in sorted(ceilings)])
+        numbers = [number(ceiling, "share") for ceiling in sorted(ceilings)]
+        texts[split] = _range_text(numbers)
     if len(set(texts.values())) == 1:
         return Cell(next(iter(texts.values())))
     return Cell(", ".join(f"{split} {text}" for split, text in texts.items()))
@@ -332,7 +334,8 @@ def loads(fits: Sequence[Mapping[str, Any]]) -> Table:
     for fit in fits:
         cells = [load_cell(fit["coefficients"].get(name)) for name in COUNTS]
         cells.append(Cell(f"{fit['items']}/{fit['clusters']}"))
-        lines.append(Line([fit[name] or "" for name in ("level", "skill", "split")], cells))
+        labels = [fit[name] or "" for name in ("level", "skill", "split")]
+        lines.append(Line(labels, cells))
     notes = []
     if fits:
         notes.append(

@@ -87,7 +87,10 @@ def _rows_of_measure(
     measure: str, split: str, runs: Sequence[DescribedRun], lines: Sequence[Sequence[Line]]
 ) -> list[dict[str, Any]]:
     """The row of each pair of models; none where no image defines the measure for both."""
-    shares = [image_shares(measure, [measures_of(line) for line in of_run]) for of_run in lines]
+    shares = []
+    for of_run in lines:
+        images = [measures_of(line) for line in of_run]
+        shares.append(image_shares(measure, images))
     rows = []
     for first, second in combinations(range(len(runs)), 2):
         if measure in RELATION_MEASURES and not (runs[first].relations and runs[second].relations):
@@ -138,7 +141,8 @@ def _paired_numbers(
         scale = 2.0
         outcomes = ((first + 1) / 2, (second + 1) / 2)
     # One block, in which each model has one run.
-    sides = (outcomes[0][None], outcomes[1][None])
+    first_runs, second_runs = outcomes[0][None], outcomes[1][None]
+    sides = (first_runs, second_runs)
     difference = model_difference([sides], clusters)
     return {
         "first_mean": rounded(float(first.mean())),

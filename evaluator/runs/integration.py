@@ -113,8 +113,11 @@ def _count(
 ) -> tuple[int, int, int]:
     """Facts of an image that the description has, that the answers have, and of how many."""
     verdict = _MEASURES.get(measure, Verdict.RIGHT)
-    n_composed = n_decomposed = n_facts = 0
+    n_composed = 0
+    n_decomposed = 0
+    n_facts = 0
     for fact, own in zip(facts, composed, strict=True):
+        # `is not`: a fact that is not a binding is neither held out nor seen.
         if measure in (_HELD_OUT, _SEEN) and fact["held_out"] is not (measure == _HELD_OUT):
             continue
         n_facts += 1

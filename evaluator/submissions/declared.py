@@ -27,8 +27,10 @@ def question_set_of(benchmark: Benchmark, words: str) -> str:
         benchmark; and the form of questions in words.
     """
     holdout = benchmark.holdout or {}
-    is_rendered = holdout.get("turn") is not None or bool(benchmark.manifest.get("with_world"))
-    return " ".join(filter(None, ["" if is_rendered else benchmark.name, words]))
+    is_of_turn = holdout.get("turn") is not None
+    is_rendered = is_of_turn or bool(benchmark.manifest.get("with_world"))
+    name = "" if is_rendered else benchmark.name
+    return " ".join(part for part in (name, words) if part)
 
 
 def declared_questions(
@@ -49,6 +51,7 @@ def declared_questions(
     questions: dict[tuple[Form, str], set[QuestionKey]] = {}
     for placed in datasets:
         place, dataset = placed.place, placed.dataset
+        # `gen suite` writes the world of a track as SUITE/TRACK/WORLD.
         suite_folder = dataset.root.resolve().parent.parent
         if not place.track or not (suite_folder / DECLARATION).is_file():
             continue

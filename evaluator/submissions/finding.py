@@ -33,9 +33,11 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
         if is_run(folder):
             runs.append(folder)
             continue
+        # Level by level, since rglob would also read all that lies deeper.
         below = []
         for depth in range(1, _DEEPEST + 1):
-            for path in folder.glob("/".join(["[!.]*"] * depth)):
+            pattern = "/".join(["[!.]*"] * depth)
+            for path in folder.glob(pattern):
                 if path.is_dir() and is_run(path):
                     below.append(path)
         if not below:

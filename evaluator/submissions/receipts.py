@@ -76,6 +76,7 @@ def run_again(
     are_same_models = True
     for run, items in zip(runs, drawn_items, strict=True):
         entry = _entry_of(run)
+        # An empty folder for each run: a cache could hold the answers that are to be confirmed.
         with tempfile.TemporaryDirectory(prefix="rerun-") as folder:
             own_spec = _spec_of_run(spec, run, entry)
             if is_description(run.run.record):
@@ -191,6 +192,7 @@ def most_altered(n_asked: int, n_different: int) -> float:
         >>> round(most_altered(60, 0), 3)
         0.049
     """
+    # The quantile is not defined there.
     if n_different >= n_asked:
         return 1.0
     return float(stats.beta.ppf(_CONFIDENCE, n_different + 1, n_asked - n_different))
@@ -237,12 +239,13 @@ def _entry_of(run: CheckedRun) -> SubmittedRun:
 def _spec_of_run(spec: str, run: CheckedRun, entry: SubmittedRun) -> str:
     """The SPEC of the model of a run."""
     seed = "" if run.training_seed is None else run.training_seed
-    for pattern, name in (
-        (TURN, entry["benchmark_name"]),
-        (TRACK, entry["track"]),
-        (WORLD, entry["world"]),
-        (TRAINING_SEED, str(seed)),
-    ):
+    name_of_pattern = {
+        TURN: entry["benchmark_name"],
+        TRACK: entry["track"],
+        WORLD: entry["world"],
+        TRAINING_SEED: str(seed),
+    }
+    for pattern, name in name_of_pattern.items():
         spec = spec.replace(pattern, name)
     return spec
 

@@ -293,7 +293,9 @@ def _revision_of(spec: str, info: Mapping[str, Any]) -> str:
     """The revision or tag of published weights, after the "@" of a SPEC; else `unknown`."""
     for text in (str(info.get("weights") or ""), spec):
         revision = text.partition(",")[0].rpartition("@")[2]
-        if "@" in text and revision and "/" not in revision and not text.startswith("api:"):
+        # The "@" of an api: model is a part of its address, as one before a "/" is.
+        is_revision = "@" in text and bool(revision) and "/" not in revision
+        if is_revision and not text.startswith("api:"):
             return revision
     return "unknown"
 
@@ -314,5 +316,6 @@ def _digests_below(folder: Path) -> dict[str, str]:
     digests = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            digests[PurePosixPath(path.relative_to(folder)).as_posix()] = sha256(path)
+            name = PurePosixPath(path.relative_to(folder)).as_posix()
+            digests[name] = sha256(path)
     return digests

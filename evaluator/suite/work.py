@@ -321,6 +321,8 @@ def count_questions(run: Asked) -> int:
             continue
         for row in benchmark.items["protocol"].value_counts().to_pylist():
             is_asked = row["values"] != TRAIN and (not protocols or row["values"] in protocols)
-            if is_asked:
-                total += min(row["counts"], limit) if isinstance(limit, int) else row["counts"]
+            if not is_asked:
+                continue
+            count = row["counts"]
+            total += min(count, limit) if isinstance(limit, int) else count
     return total

@@ -2,6 +2,7 @@
 answers that are wrong."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,8 @@ def _run_data(run: AttributesRun) -> dict[str, Any]:
 
 def _spread(lines: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """At most _WRONG_SHOWN lines, evenly spaced, so that they are of all splits and kinds."""
-    step = max(1, -(-len(lines) // _WRONG_SHOWN))
+    # Rounded up, or a few lines too many would be left.
+    step = max(1, ceil(len(lines) / _WRONG_SHOWN))
     return list(lines[::step])
 
 

@@ -71,14 +71,17 @@ def read_log(path: Path) -> Log | pa.Table:
     is_log = path.is_file() and (suffix == ".eval" or (suffix == ".json" and not _is_list(path)))
     rows: Iterator[_LogRow]
     if is_log:
-        tool, rows = "Inspect", _inspect_rows(_read_inspect_log(path), path)
+        tool = "Inspect"
+        rows = _inspect_rows(_read_inspect_log(path), path)
     else:
         table = read_workbook(path) if suffix == ".xlsx" and path.is_file() else read_table(path)
         columns = set(table.column_names)
         if "score" not in columns and "doc_hash" in columns:
-            tool, rows = "lmms-eval", _lmms_eval_rows(table)
+            tool = "lmms-eval"
+            rows = _lmms_eval_rows(table)
         elif "score" not in columns and "prediction" in columns:
-            tool, rows = "VLMEvalKit", _vlmevalkit_rows(table, path)
+            tool = "VLMEvalKit"
+            rows = _vlmevalkit_rows(table, path)
         else:
             return table
     answers: dict[str, dict[int, Answer]] = defaultdict(dict)
@@ -103,7 +106,8 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[AnsweredQuestion],
         UserError: The log answers questions of another benchmark, or lacks some questions of every
             item.
     """
-    rows, prompt = Candidates(benchmark), read_prompt(None)
+    rows = Candidates(benchmark)
+    prompt = read_prompt(None)
     answered_of_item: dict[str, list[AnsweredQuestion]] = defaultdict(list)
     question_counts: dict[str, int] = {}
     orders: Counter[tuple[str, str, frozenset[int]]] = Counter()
@@ -257,7 +261,8 @@ def _inspect_rows(log: dict[str, Any], path: Path) -> Iterator[_LogRow]:
 def _inspect_row(sample: dict[str, Any]) -> _LogRow:
     name = str(sample["id"])
     epoch = int(sample.get("epoch") or 1) - 1
-    output, error = sample.get("output") or {}, sample.get("error") or {}
+    output = sample.get("output") or {}
+    error = sample.get("error") or {}
     first_choice = (output.get("choices") or [{}])[0]
     finish = _FINISHES.get(first_choice.get("stop_reason") or "stop", "stop")
     if error:
