@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from evaluator.benchmarks.tables import TABLES, read_table
 from evaluator.protocols.items import strings
 from evaluator.protocols.records import ResultsRecord, RunRecord, by_key
-from evaluator.provenance.contamination import marked_today, marks_said
+from evaluator.provenance.contamination import describe_marks, marked_today
 from generator.base.clusters import Clusters, vocabulary_size
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json
@@ -337,7 +337,7 @@ def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> An
         correct=_correct(table["value"], table["item_id"], path),
         labels=labels,
         partitioned="splits" in results.get("rules", {}),
-        mark=marks_said(results),
+        mark=describe_marks(results),
     )
 
 

@@ -31,7 +31,7 @@ from evaluator.statistics.difference import (
     model_difference,
     ranks,
 )
-from evaluator.statistics.intervals import NEW_TRAININGS, speaks_of
+from evaluator.statistics.intervals import NEW_TRAININGS, describe_population
 from generator.base.clusters import Clusters
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
@@ -61,11 +61,11 @@ Comparison = dict[str, Any]
   also each skill of a kind that has several. Shares are 0..1. `difference` is `first` − `second`,
   both means over trainings and blocks. `low`, `high`, `p` and `detectable` come from one
   statistical model of the difference (evaluator.statistics.difference) and speak of this
-  vocabulary, as `speaks_of` says in words. `low_wider` and `high_wider` speak of values and objects
-  like these. `q` is p corrected over the pairs of models (Benjamini and Hochberg); `leader` is the
-  better model if q ≤ .05, else None. `p_mcnemar` and `q_mcnemar` are the same as published (Peng et
-  al. 2026, section 5.3): they take items as independent, and hold for these trainings. `mark` has
-  the marks of both models.
+  vocabulary, as `population` says in words. `low_wider` and `high_wider` speak of values and
+  objects like these. `q` is p corrected over the pairs of models (Benjamini and Hochberg); `leader`
+  is the better model if q ≤ .05, else None. `p_mcnemar` and `q_mcnemar` are the same as published
+  (Peng et al. 2026, section 5.3): they take items as independent, and hold for these trainings.
+  `mark` has the marks of both models.
 - `flips`: pairs of splits between which the lead of a pair of models changes, with the `leaders`
   (None where a lead is not significant), the models `ahead` by their means, `p_flip` (the larger p
   of the two splits) and `significant` (the leads on both splits are). `p_flip_mcnemar` and
@@ -303,7 +303,7 @@ def _numbers(
         "high_wider": rounded(difference.high_wider),
         # Where no p can be computed, no difference is significant.
         "p": 1.0 if np.isnan(difference.p) else difference.p,
-        "speaks_of": speaks_of(clusters, models=trainings),
+        "population": describe_population(clusters, models=trainings),
         **_mcnemar(sides),
         "detectable": rounded(detectable(difference)),
     }

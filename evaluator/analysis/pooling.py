@@ -71,7 +71,7 @@ def pool_runs(runs: Sequence[Results]) -> list[Results]:
         (evaluator.statistics.runs); `same_images` says that a gap is over images that are unseen in
         one turn and seen in others. Rows that are not means over items (errors, means over
         categories or folds), and runs without `folder`, have Student's t over blocks, and none for
-        one block; `speaks_of` says so. `sd_blocks`, `min_blocks`, `max_blocks` describe the spread
+        one block; `population` says so. `sd_blocks`, `min_blocks`, `max_blocks` describe the spread
         of blocks; `sd_runs`, `min_runs`, `max_runs` that of runs within blocks. `fits` are pooled
         in the same way. Rows of several runs have no `low_fixed` and `high_fixed`.
     """
@@ -356,7 +356,7 @@ def _from_values(
         "value": rounded(mean.value),
         "low": rounded(max(mean.low, least)),
         "high": rounded(min(mean.high, most)),
-        "speaks_of": f"{OVER_BLOCKS}; {NEW_TRAININGS}",
+        "population": f"{OVER_BLOCKS}; {NEW_TRAININGS}",
         "p": rounded(mean.p(null)) if is_tested and null is not None else None,
         "chance": chance,
         "ceiling": rounded(float(np.mean(ceilings))) if ceilings else None,
@@ -428,7 +428,7 @@ def _statistics(estimate: Estimate, unit: str) -> dict[str, Any]:
         "low_wider": rounded(max(estimate.low_wider, least)),
         "high": rounded(min(estimate.high, most)),
         "high_wider": rounded(min(estimate.high_wider, most)),
-        "speaks_of": estimate.speaks_of,
+        "population": estimate.population,
         "p": rounded(estimate.p),
     }
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.describe import interval_in_points, print_measures, print_notes
-from evaluator.provenance.contamination import mark_of, training_said
+from evaluator.provenance.contamination import describe_training, mark_of
 from evaluator.report.table import p_value, population
 from evaluator.runs.answered_attributes import ROWS_FILE, is_attributes, read_attributes
 from evaluator.runs.attributes import ask_attributes
@@ -69,7 +69,7 @@ def print_attributes(results: Mapping[str, Any], full: bool = False) -> None:
         f"facts one by one, {100 * results['level']:g}% intervals",
         "bold",
     )
-    print_line(training_said(dict(results)), "bold red" if mark_of(results) else None)
+    print_line(describe_training(dict(results)), "bold red" if mark_of(results) else None)
     n_hidden = print_measures(results["rows"], full)
     answers = results["answers"]
     print_line(

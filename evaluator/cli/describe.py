@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.descriptions.measures import GAPS
-from evaluator.provenance.contamination import mark_of, training_said
+from evaluator.provenance.contamination import describe_training, mark_of
 from evaluator.report.descriptions.measures import (
     MAIN_MEASURES,
     describe_answers,
@@ -68,7 +68,7 @@ def print_descriptions(results: Mapping[str, Any], full: bool = False) -> None:
         f"{100 * results['level']:g}% intervals",
         "bold",
     )
-    print_line(training_said(dict(results)), "bold red" if mark_of(results) else None)
+    print_line(describe_training(dict(results)), "bold red" if mark_of(results) else None)
 
     n_hidden = print_measures(results["rows"], full)
     for line in describe_answers(results["answers"]):

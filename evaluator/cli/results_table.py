@@ -11,7 +11,7 @@ from evaluator.analysis.pooling import differences, pool_runs, spread_notes
 from evaluator.benchmarks.reading import describe_reading
 from evaluator.cli.console import fits, new_table, print_line
 from evaluator.cli.console import print_table as print_wide
-from evaluator.provenance.contamination import mark_of, training_said, warning_of
+from evaluator.provenance.contamination import describe_training, mark_of, warning_of
 from evaluator.report.overview import MetricLine, every_row, main_lines, read_lines, side_by_side
 from evaluator.report.paired import compare_two
 from evaluator.report.questions import answers_of
@@ -19,7 +19,7 @@ from evaluator.report.table import Column, Row, Table, confidence, plain, popula
 from evaluator.report.terms import terms_of
 from evaluator.report.verdict import headline_sentences, judge, other_verdicts
 from evaluator.runs.folder import as_written
-from evaluator.runs.parts import limit_said, splits_said
+from evaluator.runs.parts import describe_limit, describe_splits
 from generator.base.commands import result
 
 LINES = 10
@@ -100,7 +100,7 @@ def _print_heading(entry: dict[str, Any]) -> None:
         f"{entry['model']} on {entry['benchmark']} (dataset {entry['certificate']}){rules}{pooled}",
         "bold",
     )
-    print_line(training_said(entry), "bold red" if mark_of(entry) else None)
+    print_line(describe_training(entry), "bold red" if mark_of(entry) else None)
 
 
 def _print_every_row(entry: dict[str, Any]) -> None:
@@ -114,8 +114,8 @@ def _caveats(entry: dict[str, Any]) -> list[str]:
     """Lines on what of the benchmark was not asked or not measured, and how it was read."""
     lines: list[str] = []
     if entry.get("limit"):
-        lines += limit_said(entry["limit"])
-    lines += splits_said(entry["rules"])
+        lines += describe_limit(entry["limit"])
+    lines += describe_splits(entry["rules"])
     lines += describe_reading(entry.get("reading") or {})
     for question, reason in entry.get("not_asked", {}).items():
         lines.append(f"Not asked: {question}, since {reason}.")

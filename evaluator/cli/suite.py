@@ -112,11 +112,11 @@ def suite(
     """
     from evaluator.experiments.runner import Place
     from evaluator.suite.work import plan_work
-    from generator.suite.record import made_suite, read_record
+    from generator.suite.record import read_record, suite_of_folder
 
     root = find_suite(suite, part)
     record = read_record(root)
-    chosen = made_suite(root).in_part(record["part"], tracks)
+    chosen = suite_of_folder(root).in_part(record["part"], tracks)
     _say_unfinished(root, record)
     asked_models = _read_models(models, models_file, method, allow_code)
     folder = out or Path(f"results-{root.resolve().name}")

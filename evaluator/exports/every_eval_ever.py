@@ -42,7 +42,7 @@ _DETAILS = (
     "clusters",
     "ties",
     "unscored",
-    "speaks_of",
+    "population",
 )
 """Columns of a row that the schema has no field for."""
 

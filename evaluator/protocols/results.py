@@ -542,7 +542,7 @@ def result_row(
         row[low] = rounded(getattr(estimate, low))
         row[high] = rounded(getattr(estimate, high))
     row |= {
-        "speaks_of": estimate.speaks_of,
+        "population": estimate.population,
         "p": rounded(estimate.p),
         "items": estimate.n_items,
         "clusters": estimate.n_clusters,

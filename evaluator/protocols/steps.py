@@ -183,7 +183,7 @@ def _row(
         low, high = high, low  # a harder step has a smaller magnitude
     outcome = Outcome(HALF_POINT, accuracy.value, accuracy.tie, accuracy.chance, unit="score")
     n_clusters = len(set(items.cluster[inside & items.scored]))
-    mean = Mean(Estimate(value, low, high, n_scored, n_clusters, speaks_of=_SPEAKS_OF))
+    mean = Mean(Estimate(value, low, high, n_scored, n_clusters, population=_SPEAKS_OF))
     return result_row(
         outcome,
         {"kind": factor, "split": split},

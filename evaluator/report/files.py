@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from evaluator.analysis.pooling import POOLED_BY
 from evaluator.protocols.records import Results
-from evaluator.provenance.contamination import MARK, mark_of, marked, marks_said
+from evaluator.provenance.contamination import MARK, describe_marks, mark_of, marked
 from evaluator.report.overview import every_row, main_lines, read_lines, side_by_side
 from evaluator.report.table import loads
 from evaluator.report.writers import environment, markdown
@@ -35,7 +35,7 @@ _ARGUMENTS = (
     "error",
     "low",
     "high",
-    "speaks_of",
+    "population",
     "chance",
     "ceiling",
     "items",
@@ -267,8 +267,8 @@ def _value(entry: Results, split: str, row: Mapping[str, Any]) -> "EvalResult":
     from huggingface_hub import EvalResult
 
     arguments: dict[str, Any] = {}
-    if marks_said(entry):
-        arguments["mark"] = marks_said(entry)
+    if describe_marks(entry):
+        arguments["mark"] = describe_marks(entry)
     arguments["interval_level"] = entry["rules"].get("level")
     for name in _ARGUMENTS:
         if row.get(name) is not None:

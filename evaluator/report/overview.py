@@ -28,7 +28,7 @@ from evaluator.report.table import (
     spread,
     value_text,
 )
-from evaluator.runs.parts import splits_said
+from evaluator.runs.parts import describe_splits
 from evaluator.statistics.intervals import THIS_VOCABULARY, WIDER
 
 _DEFAULT_GAPS = (("seen", "unseen"), ASYMMETRIC)
@@ -269,7 +269,7 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
         texts.append((number(row["chance"], row["unit"]), row["chance"]))
         if has_ceilings:
             texts.append((number(row.get("ceiling"), row["unit"]), row.get("ceiling")))
-        claim = row["speaks_of"] if row["low"] is not None else ""
+        claim = row["population"] if row["low"] is not None else ""
         texts += [(row["average"], None), (claim, None)]
 
         names = ["" if row[name] is None else str(row[name]) for name in labels]
@@ -407,7 +407,7 @@ def _notes_of_parts(entries: Sequence[Results]) -> list[str]:
             notes.append(f"{entry['model']}: at most {limit:,} items of a protocol.")
     splits: dict[str, None] = {}
     for entry in entries:
-        splits |= dict.fromkeys(splits_said(entry["rules"]))
+        splits |= dict.fromkeys(describe_splits(entry["rules"]))
     notes += splits
     empty: dict[str, None] = {}
     for entry in entries:

@@ -12,7 +12,7 @@ import vl_convert
 
 from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import LABELS, Results, by_key
-from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said, warning_of
+from evaluator.provenance.contamination import CLEAN, describe_training, mark_of, marked, warning_of
 from evaluator.report.audit_figures import (
     by_overlap,
     by_probe,
@@ -39,7 +39,7 @@ from evaluator.report.table import Cell, Column, Line, Table, loads
 from evaluator.report.terms import terms_of
 from evaluator.report.verdict import best_entry, headline_sentences, main_line, other_verdicts
 from evaluator.runs.folder import NamedRun, Run
-from evaluator.runs.parts import splits_said
+from evaluator.runs.parts import describe_splits
 from evaluator.scoring.words.answers import describe_answers
 from generator.base.errors import visible
 from generator.base.files import write_text
@@ -93,7 +93,7 @@ def write_page(
     drawings = number_names([*figures(entries), *grids, *paired_figures, *more])
 
     # Splits by familiarity with a corpus explain themselves in the notes.
-    benchmarks = [run.run.benchmark for run in runs if not splits_said(run.results["rules"])]
+    benchmarks = [run.run.benchmark for run in runs if not describe_splits(run.results["rules"])]
     is_clean = all(entry["training"]["status"] == CLEAN for entry in entries)
     page = render(
         named,
@@ -188,7 +188,7 @@ def _page_template() -> Any:
     environment = page_environment("evaluator", "report/assets")
     environment.filters |= {
         "mark_of": mark_of,
-        "training_said": training_said,
+        "describe_training": describe_training,
         "sort_key": _sort_key,
         "question": _question_labels,
     }

@@ -433,17 +433,17 @@ def population(rows: Iterable[Mapping[str, Any]]) -> str:
         each population is named once.
 
     Example:
-        >>> seen = {"split": "seen", "speaks_of": "a"}
-        >>> unseen = {"split": "unseen", "speaks_of": "b"}
+        >>> seen = {"split": "seen", "population": "a"}
+        >>> unseen = {"split": "unseen", "population": "b"}
         >>> population([seen, unseen])
         'a (on seen); b (on unseen)'
-        >>> population([seen, {**seen, "speaks_of": "b"}])
+        >>> population([seen, {**seen, "population": "b"}])
         'a, or in some rows b'
     """
     splits_of: dict[str, dict[str, None]] = {}
     for row in rows:
-        if row["speaks_of"] and not row.get("is_gap") and row["split"] != "val":
-            splits_of.setdefault(row["speaks_of"], {})[row["split"] or "all items"] = None
+        if row["population"] and not row.get("is_gap") and row["split"] != "val":
+            splits_of.setdefault(row["population"], {})[row["split"] or "all items"] = None
     if len(splits_of) == 1:
         return next(iter(splits_of))
     all_splits = [split for splits in splits_of.values() for split in splits]

@@ -555,5 +555,5 @@ def _bracketed(row: Row, entry: Results) -> str:
     if row["low"] is None:
         return ""
     ends = interval(row).replace(", ", ",\N{NO-BREAK SPACE}")
-    claim = claim_of(row["speaks_of"])
+    claim = claim_of(row["population"])
     return f"{ends} ({', '.join(filter(None, [confidence(entry), claim]))})"

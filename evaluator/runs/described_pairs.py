@@ -12,7 +12,7 @@ from evaluator.protocols.items import split_rank
 from evaluator.protocols.records import rounded
 from evaluator.runs.described import DescribedRun, clusters_of_lines, measures_of
 from evaluator.statistics.difference import benjamini_hochberg, model_difference
-from evaluator.statistics.intervals import speaks_of
+from evaluator.statistics.intervals import describe_population
 from generator.base.errors import UserError, did_you_mean
 
 SIGNIFICANT = 0.05
@@ -33,7 +33,7 @@ def compare_described(
     Returns:
         Rows as JSON data: `split`, `measure`, `first`, `second`, their means, `difference` (first −
         second), `low`, `high` and `p` of evaluator.statistics.difference, `q` (p after Benjamini
-        and Hochberg over the pairs of models), `images`, and `speaks_of`.
+        and Hochberg over the pairs of models), `images`, and `population`.
 
     Raises:
         UserError: The runs are of different worlds, have no image in common, or there is no such
@@ -153,5 +153,5 @@ def _paired_numbers(
         "p": 1.0 if np.isnan(difference.p) else difference.p,
         "images": len(lines),
         "clusters": len(np.unique(clusters.codes)),
-        "speaks_of": speaks_of(clusters),
+        "population": describe_population(clusters),
     }

@@ -147,7 +147,7 @@ def record_limit(
     return {"items": limit, "of": counts, "empty": empty_splits}
 
 
-def limit_said(limit: Mapping[str, Any]) -> list[str]:
+def describe_limit(limit: Mapping[str, Any]) -> list[str]:
     """A sentence for each protocol with a split that the limit left without items.
 
     Args:
@@ -157,7 +157,7 @@ def limit_said(limit: Mapping[str, Any]) -> list[str]:
         The sentences.
 
     Example:
-        >>> print(*limit_said({"items": 5, "empty": {"binary": ["seen"]}}))
+        >>> print(*describe_limit({"items": 5, "empty": {"binary": ["seen"]}}))
         The limit of 5 items left 'binary' no items of seen: take a larger limit to measure them.
     """
     sentences = []
@@ -279,7 +279,7 @@ def write_splits(run: Path, splits: Splits) -> None:
             logger.info(f"No question is {name}: that split has no mean.")
 
 
-def splits_said(rules: Mapping[str, Any]) -> list[str]:
+def describe_splits(rules: Mapping[str, Any]) -> list[str]:
     """A sentence on splits by familiarity.
 
     Args:
@@ -290,7 +290,7 @@ def splits_said(rules: Mapping[str, Any]) -> list[str]:
 
     Example:
         >>> splits = {"reference": "coco.json", "captions": "free", "match": "lemmas"}
-        >>> print(*splits_said({"splits": splits}))  # doctest: +NORMALIZE_WHITESPACE
+        >>> print(*describe_splits({"splits": splits}))  # doctest: +NORMALIZE_WHITESPACE
         Splits are by familiarity with coco.json (captions read as free, match by lemmas); full is
         all of them.
     """

@@ -29,9 +29,9 @@ from evaluator.runs.lock import locked_run
 from evaluator.runs.measure import measure_locked
 from evaluator.runs.parts import (
     Splits,
+    describe_limit,
     items_in_splits,
     limit_items,
-    limit_said,
     read_splits,
     record_limit,
     write_splits,
@@ -351,7 +351,7 @@ def finish_run(
         under_limit = record_limit(
             prepared.whole, prepared.benchmark, protocols=record["protocols"], limit=limit
         )
-        for line in limit_said(under_limit):
+        for line in describe_limit(under_limit):
             logger.info(line)
     dataset, benchmark_name = prepared.dataset, prepared.benchmark.name
     if dataset.source.name is not None:

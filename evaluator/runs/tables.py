@@ -11,7 +11,7 @@ from evaluator.benchmarks.tables import rows_of
 from evaluator.protocols.items import COUNTS, TOP, Items
 from evaluator.protocols.records import Results
 from evaluator.protocols.results import Outcome, ProtocolResults
-from evaluator.provenance.contamination import MARK, mark_of, marks_said
+from evaluator.provenance.contamination import MARK, describe_marks, mark_of
 from evaluator.runs.folder import Run, tables_folder
 from generator.base.tables import write_csv
 
@@ -170,7 +170,7 @@ def item_rows(run: Run, measured: Mapping[str, ProtocolResults]) -> Iterator[dic
     scenes_of_item: dict[str, list[str]] = {}
     for item, scene in rows_of(run.benchmark.candidates, "item_id", "scene_id"):
         scenes_of_item.setdefault(item, []).append(scene)
-    mark = marks_said(run.record) or None
+    mark = describe_marks(run.record) or None
     for protocol, results in measured.items():
         items, outcome = results.items, results.outcomes[0]
         best = items.best_candidates()

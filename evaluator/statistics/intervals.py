@@ -51,7 +51,7 @@ class Estimate:
     p: float = np.nan
     """Two-sided, for the claim about this vocabulary: of a share against its chance, of a
     difference against 0."""
-    speaks_of: str = ""
+    population: str = ""
     """What `low` and `high` speak of, in words."""
 
     def moved(
@@ -79,7 +79,9 @@ Grouping = Clusters | np.ndarray
 """Clusters of items with their bindings, or only names (n,) of clusters."""
 
 
-def speaks_of(clusters: Clusters, finite_bindings: bool = False, models: str = THIS_MODEL) -> str:
+def describe_population(
+    clusters: Clusters, finite_bindings: bool = False, models: str = THIS_MODEL
+) -> str:
     """What the intervals of some items speak of, in words.
 
     Args:
@@ -91,7 +93,7 @@ def speaks_of(clusters: Clusters, finite_bindings: bool = False, models: str = T
         A phrase.
 
     Example:
-        >>> speaks_of(Clusters.of(["x", "y"], ["red:cube", "blue:ball"]))
+        >>> describe_population(Clusters.of(["x", "y"], ["red:cube", "blue:ball"]))
         'this vocabulary (2 values, 2 objects); bindings like these; this model'
     """
     named = clusters.bindings_named
@@ -109,7 +111,7 @@ def claim_of(population: str) -> str:
     """The short name of what an interval speaks of, for sentences.
 
     Args:
-        population: from `speaks_of`.
+        population: from `describe_population`.
 
     Returns:
         The part before its details.
@@ -174,7 +176,7 @@ def cluster_means(
         clusters = Clusters.of(clusters)
     means = CrossedMeans(clusters, weights)
     means_of_images = CrossedMeans(clusters.images(), weights)
-    population = speaks_of(clusters)
+    population = describe_population(clusters)
     estimates = []
     for i, column in enumerate(outcomes.T.astype(float)):
         # A share is tested against its chance, a difference against 0.
@@ -189,7 +191,7 @@ def cluster_means(
         else:
             of_images = means_of_images.estimate(column, share=share)
             low, high = of_images.vocabulary.interval(level)
-        estimates.append(replace(estimate, low_fixed=low, high_fixed=high, speaks_of=population))
+        estimates.append(replace(estimate, low_fixed=low, high_fixed=high, population=population))
     return estimates
 
 
@@ -203,7 +205,7 @@ def from_estimates(estimates: Estimates, clusters: Clusters, level: float, null:
         null: the value that p is against; nan for no p.
 
     Returns:
-        An estimate without `low_fixed`, `high_fixed` and `speaks_of`.
+        An estimate without `low_fixed`, `high_fixed` and `population`.
     """
     low, high = estimates.vocabulary.interval(level)
     low_wider, high_wider = np.nan, np.nan
@@ -318,11 +320,11 @@ def subtract(
         ends[low] = value - float(below)
         ends[high] = value + float(above)
     p = p_from_interval(value, ends["low"], ends["high"], level, n_clusters - 2)
-    population = a.speaks_of
-    if a.speaks_of != b.speaks_of:
-        population = f"{a.speaks_of}, against {b.speaks_of}"
+    population = a.population
+    if a.population != b.population:
+        population = f"{a.population}, against {b.population}"
     return Estimate(
-        value, n_items=n_items, n_clusters=n_clusters, p=p, speaks_of=population, **ends
+        value, n_items=n_items, n_clusters=n_clusters, p=p, population=population, **ends
     )
 
 

@@ -21,8 +21,8 @@ from evaluator.statistics.intervals import (
     NEW_TRAININGS,
     THIS_MODEL,
     Estimate,
+    describe_population,
     from_estimates,
-    speaks_of,
     subtract,
 )
 from evaluator.statistics.sign_test import sharpen
@@ -138,7 +138,7 @@ def mean_over_runs(
     estimate = from_estimates(means.estimate(outcomes, share=share), clusters, level, null)
     several_trainings = len({run.training for run in runs}) > 1
     models = NEW_TRAININGS if several_trainings else THIS_MODEL
-    return replace(estimate, speaks_of=speaks_of(clusters, finite, models))
+    return replace(estimate, population=describe_population(clusters, finite, models))
 
 
 def gap_over_runs(

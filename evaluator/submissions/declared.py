@@ -9,7 +9,7 @@ from evaluator.runs.request import DESCRIBE
 from evaluator.submissions.forms import Form, PlacedDataset
 from generator.dataset.reader import Benchmark, Dataset
 from generator.suite.definition import SuiteRun
-from generator.suite.record import DECLARATION, made_suite
+from generator.suite.record import DECLARATION, suite_of_folder
 
 QuestionKey = tuple[str, str, str]
 """World, question set and protocol: what a model may leave out."""
@@ -55,7 +55,7 @@ def declared_questions(
         suite_folder = dataset.root.resolve().parent.parent
         if not place.track or not (suite_folder / DECLARATION).is_file():
             continue
-        track = made_suite(suite_folder).tracks.get(place.track)
+        track = suite_of_folder(suite_folder).tracks.get(place.track)
         world = None if track is None else track.worlds.get(place.world)
         if world is None:
             continue

@@ -18,7 +18,7 @@ from evaluator.suite.scores import (
     score_descriptions,
     score_world,
 )
-from evaluator.suite.work import Asked, Work
+from evaluator.suite.work import PlannedRun, Work
 from generator.base.files import write_json
 from generator.suite.definition import Suite
 
@@ -141,7 +141,7 @@ def read_suite_results(
     """
     failed = failed or {}
     left_out = dict(work.left_out)
-    runs_by_world: dict[tuple[str, str, str], list[Asked]] = {}
+    runs_by_world: dict[tuple[str, str, str], list[PlannedRun]] = {}
     for run in work.runs:
         if run.stage.name in failed:
             left_out.setdefault((run.model, run.track), failed[run.stage.name])
@@ -163,7 +163,13 @@ def read_suite_results(
 
 
 def _read_world(
-    stages: Path, model: str, track: str, world: str, runs: Sequence[Asked], *, is_trained: bool
+    stages: Path,
+    model: str,
+    track: str,
+    world: str,
+    runs: Sequence[PlannedRun],
+    *,
+    is_trained: bool,
 ) -> WorldResult:
     named_runs = []
     described = []

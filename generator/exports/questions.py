@@ -70,8 +70,8 @@ which image). They are over all kinds of a protocol; `score measure --items` of 
 the standard error by clusters of one scene. lmms-eval fills its own columns Stderr only for `right`, and without the
 correction for few clusters. An answer that cannot be read, or refuses, is wrong.
 
-lmms-eval does not start with filelock 4, which Jackalope requires. Install lmms-eval into an environment of its own: the
-questions need nothing of Jackalope.
+With filelock 4, which Jackalope requires, lmms-eval 0.7 ends with "No module named 'filelock._api'". Install lmms-eval into
+an environment of its own: the questions need nothing of Jackalope.
 """
 _IMAGES = ["the first image", "the second image"]
 _OTHER_IMAGES = ["the second image", "the third image"]

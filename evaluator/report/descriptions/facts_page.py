@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evaluator.provenance.contamination import mark_of, training_said
+from evaluator.provenance.contamination import describe_training, mark_of
 from evaluator.report.descriptions.measures import measures_table, title_of
 from evaluator.report.writers import latex, markdown
 from evaluator.runs.answered_attributes import AttributesRun
@@ -65,7 +65,7 @@ def _run_data(run: AttributesRun) -> dict[str, Any]:
     return {
         "model": title_of(run),
         "mark": mark_of(run.record),
-        "training": training_said(dict(run.record)),
+        "training": describe_training(dict(run.record)),
         "answered": counts["answered"],
         "questions": counts["questions"],
         "unread": counts["unread"],

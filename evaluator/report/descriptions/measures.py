@@ -456,7 +456,7 @@ def _record(row: Row, series: str, place: Any) -> dict[str, Any]:
         "group": "model",
         "said": f"{cell.text} {cell.interval}".strip(),
         "items": row["images"],
-        "speaks": row["speaks_of"],
+        "speaks": row["population"],
         "chance": None,
         "least": None,
         "most": None,

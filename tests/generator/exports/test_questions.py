@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -293,6 +294,44 @@ def test_each_metric_of_inspect_says_that_it_takes_samples(rendered: Path, tmp_p
         annotation = compute.args.args[0].annotation
         assert annotation is not None
         assert ast.unparse(annotation) == "list[SampleScore]"
+
+
+def test_inspect_reports_every_unit_by_protocol_and_split(
+    rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The metric by_part of task.py, with stand-ins for what it imports of Inspect."""
+    for name in ("inspect_ai", *(f"inspect_ai.{part}" for part in PARTS_OF_INSPECT)):
+        monkeypatch.setitem(sys.modules, name, StandIn(name))
+    out = exported(rendered, "inspect", tmp_path / "out", "--split", "unseen")
+    rows = lines(out)
+    functions = runpy.run_path(str(out / "task.py"))
+    scores = []
+    for row in rows:
+        sample = functions["sample"](row, False)
+        value = float(row["form"] != "matching")
+        score = SimpleNamespace(as_float=lambda value=value: value)
+        scores.append(SimpleNamespace(sample_metadata=sample["metadata"], score=score))
+    values = functions["by_part"]()(scores)
+    assert values["binary unseen right_items"] == 1
+    assert values["pairs unseen group_score"] == 1
+    assert values["pairs unseen matching_score"] == values["pairs unseen right_items"] == 0
+    assert values["pairs unseen text_score_stderr"] == 0
+    assert "binary unseen text_score" not in values
+
+
+PARTS_OF_INSPECT = ("dataset", "model", "scorer", "solver")
+
+
+class StandIn(ModuleType):
+    """A module of Inspect whose functions return their keywords, and whose decorators do
+    nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "task":
+            return lambda function: function
+        if name in ("metric", "scorer"):
+            return lambda **_keywords: lambda function: function
+        return lambda *_values, **keywords: keywords
 
 
 def test_vlmevalkit_gets_a_tsv_for_circular_evaluation(rendered: Path, tmp_path: Path) -> None:
