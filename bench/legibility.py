@@ -242,10 +242,10 @@ def main(folder: Path, worlds: tuple[str, ...], learning: int, scenes: int, epoc
     folder.mkdir(parents=True, exist_ok=True)
     for world in worlds or WORLDS:
         new = [*rows_of(folder, world, (learning, scenes), epochs)]
-        kept = read_csv(TABLE, COLUMNS).to_pylist()
+        old_rows = read_csv(TABLE, COLUMNS).to_pylist()
         rows = []
         for name in WORLDS:
-            rows += new if name == world else [row for row in kept if world_of(row) == name]
+            rows += new if name == world else [row for row in old_rows if world_of(row) == name]
         write_csv(TABLE, pa.Table.from_pylist(rows, pa.schema(COLUMNS)))
         click.echo(f"{world}: {len(new)} names", err=True)
     click.echo(table())

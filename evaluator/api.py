@@ -16,14 +16,14 @@ import pandas as pd
 
 from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import Results
-from evaluator.provenance.contamination import mark_of, training_said
+from evaluator.provenance.contamination import describe_training, mark_of
 from evaluator.report.overview import read_lines, side_by_side
 from evaluator.report.table import confidence, plain
 from evaluator.report.verdict import Verdict, headline, judge
 from evaluator.runs.dataset import Dataset
 from evaluator.runs.folder import in_folder, open_run
 from evaluator.runs.measure import measure_protocols
-from evaluator.runs.parts import limit_said
+from evaluator.runs.parts import describe_limit
 from evaluator.runs.request import AskOptions, AskRequest, Request, RunOptions
 from evaluator.runs.tables import COLUMNS, item_rows
 from generator.base.errors import UserError, did_you_mean
@@ -82,14 +82,16 @@ class Evaluation:
         Raises:
             UserError: the protocol was not measured.
         """
-        known = list(dict.fromkeys(str(row["protocol"]) for row in self.results["rows"]))
-        if protocol not in (None, *known):
+        protocols = [str(row["protocol"]) for row in self.results["rows"]]
+        known = list(dict.fromkeys(protocols))
+        if protocol is not None and protocol not in known:
             raise UserError(
-                f"The evaluation has no protocol '{protocol}'; {did_you_mean(str(protocol), known)}"
+                f"The evaluation has no protocol '{protocol}'; {did_you_mean(protocol, known)}"
             )
         entries = pool_runs([self.results])
         lines = read_lines(entries, lambda row: protocol in (None, row["protocol"]))
         table = side_by_side(entries, lines)
+        # Reasons of empty cells are written as letters, as under the printed table.
         letters = table.letters()
         rows = []
         for line in table.lines:
@@ -156,8 +158,8 @@ class Evaluation:
         )
         limit = results.get("limit")
         if limit:
-            lines += limit_said(limit)
-        lines.append(mark_of(results) or training_said(results))
+            lines += describe_limit(limit)
+        lines.append(mark_of(results) or describe_training(results))
         return lines
 
 
@@ -175,7 +177,7 @@ class AskingOptions(AskOptions, EvaluateOptions):
 
 
 def _takes_options(
-    options: Callable[Parameters, Options],
+    options_class: Callable[Parameters, Options],
 ) -> Callable[
     [Callable[[Any, Dataset | str | Path, Options], Evaluation]],
     Callable[Concatenate[Any, Dataset | str | Path, Parameters], Evaluation],
@@ -184,7 +186,7 @@ def _takes_options(
     defaults.
 
     Args:
-        options: the dataclass; the decorated function takes it as third argument.
+        options_class: the dataclass; the decorated function takes an instance as third argument.
     """
 
     def decorate(
@@ -197,13 +199,15 @@ def _takes_options(
             *args: Parameters.args,
             **kwargs: Parameters.kwargs,
         ) -> Evaluation:
-            return function(model, dataset, options(*args, **kwargs))
+            return function(model, dataset, options_class(*args, **kwargs))
 
-        # `help` and editors show the parameters of the dataclass in place of `options`.
+        # `help` and editors show (model, dataset, *, limit, device, …) in place of `options`.
         of_function = inspect.signature(function)
-        first = list(of_function.parameters.values())[:2]
-        more = inspect.signature(options).parameters.values()
-        vars(call)["__signature__"] = of_function.replace(parameters=[*first, *more])
+        model_and_dataset = list(of_function.parameters.values())[:2]
+        keywords = inspect.signature(options_class).parameters.values()
+        vars(call)["__signature__"] = of_function.replace(
+            parameters=[*model_and_dataset, *keywords]
+        )
         return call
 
     return decorate
@@ -314,12 +318,12 @@ def _evaluated(
     try:
         with evaluating(request.model):
             results = run(request, folder, _progress_of(progress))
+        if results is not None:
+            write_latex(results, folder)
     except BaseException:
         if is_temporary:
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)
         raise
-    if results is not None:
-        write_latex(results, folder)
     evaluation = Evaluation(folder, results or {})
     if is_temporary:
         weakref.finalize(evaluation, shutil.rmtree, folder, ignore_errors=True)

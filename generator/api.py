@@ -269,35 +269,52 @@ def ladder(
     prepared = prepare_ladder(options, request)
     device = find_device(device or "auto")
     root = _local(out or prepared.folder_name)
-    _render_ladder(
-        prepared, root, quality=quality, device=device, workers=workers, progress=progress
-    )
-    describe_world(
+    _write_ladder(
+        prepared,
         root,
-        Dataset.open(root).world,
-        holdout=prepared.holdout,
         name=f"ladder-{factor}",
-        request=LADDER_TEXTS,
+        quality=quality,
+        device=device,
+        workers=workers,
         progress=progress,
     )
     return _finished(root, out)
 
 
-def _render_ladder(
+def _write_ladder(
     prepared: Prepared,
     root: Path,
     *,
+    name: str,
     quality: str,
     device: str,
     workers: int | None,
     progress: Progress,
 ) -> None:
-    """Plan and render a world of ladders on this machine."""
+    """Plan, render and describe a world of ladders on this machine.
+
+    Args:
+        prepared: the prepared world.
+        root: its folder.
+        name: of the benchmark.
+        quality: of the images.
+        device: one of settings.DEVICES.
+        workers: as of `render`.
+        progress: where progress is reported.
+    """
     rendering = Rendering(quality, (), device).request
     work = work_of(plan_world(prepared, root), rendering)
     worker_farm = _farm(workers, "local", None, device)
     _log_work(work, root, device, worker_farm)
     render_work(work, root, root, worker_farm, progress)
+    describe_world(
+        root,
+        Dataset.open(root).world,
+        holdout=prepared.holdout,
+        name=name,
+        request=LADDER_TEXTS,
+        progress=progress,
+    )
 
 
 @_shows_options_of(RenderOptions, SlurmOptions, WorldOptions)

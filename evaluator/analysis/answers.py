@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from evaluator.benchmarks.tables import TABLES, read_table
 from evaluator.protocols.items import strings
 from evaluator.protocols.records import ResultsRecord, RunRecord, by_key
-from evaluator.provenance.contamination import marked_today, marks_said
+from evaluator.provenance.contamination import describe_marks, marked_today
 from generator.base.clusters import Clusters, vocabulary_size
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json
@@ -180,11 +180,11 @@ def clusters_of_items(selections: Sequence[tuple[Matched, np.ndarray]]) -> Clust
     """
     names: dict[str, list[np.ndarray]] = {"cluster": [], "bindings": [], "scene": []}
     for i, (block, selected) in enumerate(selections):
-        cluster, bindings, scene = (block.labels[name][selected] for name in names)
+        scene = block.labels["scene"][selected]
         separate = np.array([f"{i} item {j}" for j in range(len(scene))], dtype=object)
         world = f"{block.world or i} "
-        names["cluster"].append(cluster)
-        names["bindings"].append(bindings)
+        names["cluster"].append(block.labels["cluster"][selected])
+        names["bindings"].append(block.labels["bindings"][selected])
         names["scene"].append(np.where(scene == "", separate, world + scene))
     # The vocabulary is that of all items, because the intervals of all splits speak of it.
     sizes = [vocabulary_size(block.labels["bindings"].tolist()) for block, _ in selections]
@@ -251,15 +251,20 @@ def match(answers: Sequence[Answers]) -> Matched:
     labels = {name: np.full(len(items), "", dtype=object) for name in ITEM_LABELS}
     mismatched = {name: np.zeros(len(items), dtype=bool) for name in ITEM_LABELS}
     for i, of_run in enumerate(answers):
-        rows = np.array([row_of_item[item] for item in of_run.item.tolist()], dtype=int)
+        rows_of_run = [row_of_item[item] for item in of_run.item.tolist()]
+        rows = np.array(rows_of_run, dtype=int)
         present[i, rows] = True
         correct[i, rows] = of_run.correct
         for name, values in of_run.labels.items():
             known = labels[name][rows]
-            mismatched[name][rows] |= (known != "") & (values != "") & (known != values)
+            # A label that a source lacks contradicts nothing.
+            are_both_known = (known != "") & (values != "")
+            mismatched[name][rows] |= are_both_known & (known != values)
             labels[name][rows] = np.where(known == "", values, known)
 
-    compared = np.isfinite(correct).all(axis=0) & ~np.any(list(mismatched.values()), axis=0)
+    is_complete = np.isfinite(correct).all(axis=0)
+    is_mismatched = np.any(list(mismatched.values()), axis=0)
+    compared = is_complete & ~is_mismatched
     if not compared.any():
         _refuse_nothing(answers, present)
     names = np.array(items, dtype=object)
@@ -304,6 +309,7 @@ def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> An
             f"{folder} has no metric '{metric}'; "
             f"{did_you_mean(metric, sorted(set(table['metric'])))}"
         )
+    # A metric that all runs have replaces the main one of this run.
     main_of = {row["protocol"]: row["metric"] for row in results["rows"] if row["is_main"]}
     compared = _right_or_wrong(table, metric, {**main_of, **common}, folder)
     if not compared.any():
@@ -331,7 +337,7 @@ def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> An
         correct=_correct(table["value"], table["item_id"], path),
         labels=labels,
         partitioned="splits" in results.get("rules", {}),
-        mark=marks_said(results),
+        mark=describe_marks(results),
     )
 
 
@@ -434,9 +440,11 @@ def _read_columns(path: Path) -> dict[str, np.ndarray]:
 
 def _correct(values: np.ndarray, items: np.ndarray, path: Path) -> np.ndarray:
     """1 for right, 0 for wrong, nan for unscored, from strings (n,)."""
+    # Infinity stands for a word without a meaning.
     meanings = np.array([_MEANINGS.get(value.lower(), np.inf) for value in values.tolist()])
-    if np.isinf(meanings).any():
-        row = int(np.isinf(meanings).argmax())
+    is_unknown = np.isinf(meanings)
+    if is_unknown.any():
+        row = int(is_unknown.argmax())
         raise UserError(
             f"{path}: expected 'correct' to be 0, 1, true, false, or empty for an unscored item, "
             f"got '{values[row]}' for the item '{items[row]}'."
@@ -452,7 +460,8 @@ def _check_metrics(answers: Sequence[Answers]) -> None:
         for run in answers:
             if run.benchmark is None or _OF_PAIRS not in run.labels["metric"]:
                 continue
-            if np.isin(table.item, run.item[run.labels["metric"] == _OF_PAIRS]).any():
+            items_of_pairs = run.item[run.labels["metric"] == _OF_PAIRS]
+            if np.isin(table.item, items_of_pairs).any():
                 raise UserError(
                     f"{table.source} has no column 'metric', and {run.source} is compared on "
                     f"'{_OF_PAIRS}'; name the metric in the table, or compare another one, as with "

@@ -1,7 +1,6 @@
 """Compares models on the same items: which is better, between which splits the lead changes, and
 which differences the benchmark can detect."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -32,7 +31,7 @@ from evaluator.statistics.difference import (
     model_difference,
     ranks,
 )
-from evaluator.statistics.intervals import NEW_TRAININGS, speaks_of
+from evaluator.statistics.intervals import NEW_TRAININGS, describe_population
 from generator.base.clusters import Clusters
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
@@ -62,11 +61,11 @@ Comparison = dict[str, Any]
   also each skill of a kind that has several. Shares are 0..1. `difference` is `first` − `second`,
   both means over trainings and blocks. `low`, `high`, `p` and `detectable` come from one
   statistical model of the difference (evaluator.statistics.difference) and speak of this
-  vocabulary, as `speaks_of` says in words. `low_wider` and `high_wider` speak of values and objects
-  like these. `q` is p corrected over the pairs of models (Benjamini and Hochberg); `leader` is the
-  better model if q ≤ .05, else None. `p_mcnemar` and `q_mcnemar` are the same as published (Peng et
-  al. 2026, section 5.3): they take items as independent, and hold for these trainings. `mark` has
-  the marks of both models.
+  vocabulary, as `population` says in words. `low_wider` and `high_wider` speak of values and
+  objects like these. `q` is p corrected over the pairs of models (Benjamini and Hochberg); `leader`
+  is the better model if q ≤ .05, else None. `p_mcnemar` and `q_mcnemar` are the same as published
+  (Peng et al. 2026, section 5.3): they take items as independent, and hold for these trainings.
+  `mark` has the marks of both models.
 - `flips`: pairs of splits between which the lead of a pair of models changes, with the `leaders`
   (None where a lead is not significant), the models `ahead` by their means, `p_flip` (the larger p
   of the two splits) and `significant` (the leads on both splits are). `p_flip_mcnemar` and
@@ -198,14 +197,20 @@ def _questions(blocks: Sequence[Matched]) -> list[tuple[Row, Selection]]:
 
 def _keys(block: Matched) -> set[Key]:
     """The questions of a block; a question with the skill "" covers all skills."""
-    of_items = set(zip(*(block.labels[name].tolist() for name in _QUESTION), strict=True))
-    without_split = {key[:4] for key in of_items}
-    skill_count = Counter(key[:3] for key in without_split)
-    keys = {(*key[:3], "", key[4]) for key in of_items}
-    # A kind of one skill would have two equal questions.
-    keys |= {key for key in of_items if skill_count[key[:3]] > 1}
+    columns = [block.labels[name].tolist() for name in _QUESTION]
+    of_items = set(zip(*columns, strict=True))
+    skills_of_kind: dict[Key, set[str]] = {}
+    for *kind, skill, _ in of_items:
+        skills_of_kind.setdefault(tuple(kind), set()).add(skill)
+
+    keys: set[Key] = set()
+    for *kind, skill, split in of_items:
+        keys.add((*kind, "", split))
+        # A kind of one skill would have two equal questions.
+        if len(skills_of_kind[tuple(kind)]) > 1:
+            keys.add((*kind, skill, split))
     if block.partitioned:
-        keys |= {(*key[:4], FULL) for key in keys if key[4] != UNPARSED}
+        keys |= {(*labels, FULL) for *labels, split in keys if split != UNPARSED}
     return keys
 
 
@@ -223,7 +228,12 @@ def _mask(block: Matched, key: Key) -> np.ndarray:
 
 def _sides(selection: Selection, first: str, second: str) -> list[Sides]:
     """The outcomes of two models in each block."""
-    return [(_outcomes(*block, first), _outcomes(*block, second)) for block in selection]
+    sides = []
+    for block, selected in selection:
+        of_first = _outcomes(block, selected, first)
+        of_second = _outcomes(block, selected, second)
+        sides.append((of_first, of_second))
+    return sides
 
 
 def _outcomes(block: Matched, selected: np.ndarray, model: str) -> np.ndarray:
@@ -244,7 +254,8 @@ def _rows(
         sides = _sides(selection, first, second)
         numbers = _numbers(sides, clusters, difference, detect)
         rows.append({**labels, "first": first, "second": second, **numbers})
-    for row, q in zip(rows, benjamini_hochberg([row["p"] for row in rows]), strict=True):
+    q_values = benjamini_hochberg([row["p"] for row in rows])
+    for row, q in zip(rows, q_values, strict=True):
         row["q"] = q
         row["leader"] = _ahead(row) if q <= Q else None
     # As published, the correction is over the pairs of models of one question.
@@ -272,6 +283,9 @@ def _numbers(
 ) -> Row:
     """The numbers of a row: two models on one question."""
     trainings = THESE_TRAININGS if difference.of_trainings is None else NEW_TRAININGS
+    # Blocks count equally, whatever their numbers of runs and items.
+    first_means = [first.mean() for first, _ in sides]
+    second_means = [second.mean() for _, second in sides]
     row: Row = {
         "blocks": difference.blocks,
         "items": len(clusters),
@@ -280,15 +294,16 @@ def _numbers(
         **clusters.levels(),
         "first_runs": sum(len(first) for first, _ in sides),
         "second_runs": sum(len(second) for _, second in sides),
-        "first_mean": rounded(np.mean([first.mean() for first, _ in sides])),
-        "second_mean": rounded(np.mean([second.mean() for _, second in sides])),
+        "first_mean": rounded(np.mean(first_means)),
+        "second_mean": rounded(np.mean(second_means)),
         "difference": rounded(difference.value),
         "low": rounded(difference.low),
         "high": rounded(difference.high),
         "low_wider": rounded(difference.low_wider),
         "high_wider": rounded(difference.high_wider),
+        # Where no p can be computed, no difference is significant.
         "p": 1.0 if np.isnan(difference.p) else difference.p,
-        "speaks_of": speaks_of(clusters, models=trainings),
+        "population": describe_population(clusters, models=trainings),
         **_mcnemar(sides),
         "detectable": rounded(detectable(difference)),
     }
@@ -351,9 +366,11 @@ def _flips(rows: Sequence[Row]) -> list[Row]:
     """Pairs of splits, except val, of one protocol, metric, kind and skill between which the lead
     of one model over another changes sides."""
     names = (*_QUESTION[:-1], "first", "second")
-    rows_of_labels = by_key(
-        (tuple(row[name] for name in names), row) for row in rows if row["split"] != "val"
-    )
+    labelled = []
+    for row in rows:
+        if row["split"] != "val":
+            labelled.append((tuple(row[name] for name in names), row))
+    rows_of_labels = by_key(labelled)
     flips = []
     for labels, of_splits in rows_of_labels.items():
         for one, other in combinations(of_splits, 2):

@@ -69,7 +69,8 @@ def load_influences(table: ItemTable, fit: Mapping[str, Any], count: str) -> Run
     items = table.take(mask)
     names = [name for name in COUNTS if name in fit["coefficients"]]
     counts = table.counts[mask][:, [COUNTS.index(name) for name in names]]
-    regressors = np.column_stack([counts, np.ones(len(counts))]).astype(float)
+    constant = np.ones(len(counts))
+    regressors = np.column_stack([counts, constant]).astype(float)
     if np.linalg.matrix_rank(regressors) < regressors.shape[1]:
         return None
     outcomes = _PERCENT * items.outcome

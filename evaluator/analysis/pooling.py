@@ -71,15 +71,16 @@ def pool_runs(runs: Sequence[Results]) -> list[Results]:
         (evaluator.statistics.runs); `same_images` says that a gap is over images that are unseen in
         one turn and seen in others. Rows that are not means over items (errors, means over
         categories or folds), and runs without `folder`, have Student's t over blocks, and none for
-        one block; `speaks_of` says so. `sd_blocks`, `min_blocks`, `max_blocks` describe the spread
+        one block; `population` says so. `sd_blocks`, `min_blocks`, `max_blocks` describe the spread
         of blocks; `sd_runs`, `min_runs`, `max_runs` that of runs within blocks. `fits` are pooled
         in the same way. Rows of several runs have no `low_fixed` and `high_fixed`.
     """
-    groups: dict[str, dict[int, Results]] = {}
+    groups_by_key: dict[str, dict[int, Results]] = {}
     for index, run in _without_duplicates(runs).items():
-        groups.setdefault(_key(run, _GROUP), {})[index] = run
-    names = _names([list(group.values()) for group in groups.values()])
-    return [_pooled(group, name) for group, name in zip(groups.values(), names, strict=True)]
+        groups_by_key.setdefault(_key(run, _GROUP), {})[index] = run
+    groups = list(groups_by_key.values())
+    names = _names([list(group.values()) for group in groups])
+    return [_pooled(group, name) for group, name in zip(groups, names, strict=True)]
 
 
 def differences(entries: Sequence[Results]) -> list[str]:
@@ -92,7 +93,9 @@ def differences(entries: Sequence[Results]) -> list[str]:
         A sentence for each option in which the designs of the entries differ.
     """
     designs = [entry["factors"]["design"] for entry in entries]
-    names = dict.fromkeys(name for design in designs for name in design)
+    names: dict[str, None] = {}
+    for design in designs:
+        names |= dict.fromkeys(design)
     sentences = []
     for name in names:
         values = list(dict.fromkeys(_in_words(design.get(name)) for design in designs))
@@ -192,7 +195,9 @@ def _folder_pattern(folders: Sequence[str]) -> str:
     # Letter by letter, because a turn is only a part of a folder's name. Without the digits,
     # because turn10 and turn11 are turns of turn*, not of turn1*.
     start = commonprefix(distinct).rstrip(digits)  # noqa: RUF071
-    end = commonprefix([folder[len(start) :][::-1] for folder in distinct])[::-1].lstrip(digits)  # noqa: RUF071
+    # The common end is the common start of what is left, read backwards.
+    reversed_rests = [folder[len(start) :][::-1] for folder in distinct]
+    end = commonprefix(reversed_rests)[::-1].lstrip(digits)  # noqa: RUF071
     if not start and not end:
         return _listed(distinct)
     # The name of a turn says nothing without the folder above it.
@@ -216,7 +221,10 @@ def _pooled(members: dict[int, Results], name: str) -> Results:
     runs = list(members.values())
     first = runs[0]
     blocks = [_block(run) for run in runs]
-    tables = [read_items(run, _block(run)) if len(runs) > 1 else None for run in runs]
+    # A single run keeps its own numbers, so its items are not read.
+    tables: list[ItemTable | None] = [None] * len(runs)
+    if len(runs) > 1:
+        tables = [read_items(run, _block(run)) for run in runs]
     fits = first["fits"]
     if len(runs) > 1:
         level = first["rules"]["level"]
@@ -293,13 +301,16 @@ def _pooled_rows(
     level = runs[0]["rules"]["level"]
     pooled = []
     for members in by_key(labelled).values():
-        in_blocks = [(blocks[i], row) for i, row in members]
         scored = [(i, row) for i, row in members if row["value"] is not None]
+        in_blocks = [(blocks[i], row) for i, row in members]
         scored_in_blocks = [(blocks[i], row) for i, row in scored]
-        row = {**members[0][1], **_counts(scored_in_blocks)}
+        _, first_row = members[0]
+        row = {**first_row, **_counts(scored_in_blocks)}
         if len(runs) > 1 and scored:
+            # An analysis of the items, where there is one, replaces the interval over blocks.
             row |= _from_values(in_blocks, scored_in_blocks, level)
-            row |= _from_items([(tables[i], row) for i, row in scored], row["chance"], level)
+            in_tables = [(tables[i], row_of_run) for i, row_of_run in scored]
+            row |= _from_items(in_tables, row["chance"], level)
         pooled.append(cast(Row, row))
     return pooled
 
@@ -320,18 +331,21 @@ def _from_values(
     """What the values of the runs alone give: the mean over blocks, its spread and Student's t over
     blocks."""
     rows: list[Any] = [row for _, row in scored]
+    blocks = [block for block, _ in scored]
     first = rows[0]
-    mean = block_mean([row["value"] for row in rows], [block for block, _ in scored], level)
+    mean = block_mean([row["value"] for row in rows], blocks, level)
     least, most = _BOUNDS[first["unit"]]
     chances = [row["chance"] for row in rows if row["chance"] is not None]
     chance = rounded(np.mean(chances)) if chances else None
     ceilings = [row["ceiling"] for row in rows if row.get("ceiling") is not None]
+    # A difference is tested against 0, a share against its chance.
     null = 0.0 if first["unit"] == "difference" else chance
     is_tested = null is not None and all(row["p"] is not None for row in rows)
     # Statistics of one run do not hold for all runs.
-    cleared: dict[str, Any] = dict.fromkeys(
-        name for name in STATISTICS if name in first and name not in ("unit", "blocks", "runs")
-    )
+    cleared: dict[str, Any] = {}
+    for name in STATISTICS:
+        if name in first and name not in ("unit", "blocks", "runs"):
+            cleared[name] = None
     totals: dict[str, int | None] = {}
     for name in _SUMS:
         counts = [cast(Any, row)[name] for _, row in members]
@@ -342,7 +356,7 @@ def _from_values(
         "value": rounded(mean.value),
         "low": rounded(max(mean.low, least)),
         "high": rounded(min(mean.high, most)),
-        "speaks_of": f"{OVER_BLOCKS}; {NEW_TRAININGS}",
+        "population": f"{OVER_BLOCKS}; {NEW_TRAININGS}",
         "p": rounded(mean.p(null)) if is_tested and null is not None else None,
         "chance": chance,
         "ceiling": rounded(float(np.mean(ceilings))) if ceilings else None,
@@ -414,7 +428,7 @@ def _statistics(estimate: Estimate, unit: str) -> dict[str, Any]:
         "low_wider": rounded(max(estimate.low_wider, least)),
         "high": rounded(min(estimate.high, most)),
         "high_wider": rounded(min(estimate.high_wider, most)),
-        "speaks_of": estimate.speaks_of,
+        "population": estimate.population,
         "p": rounded(estimate.p),
     }
 

@@ -67,8 +67,10 @@ class ItemTable:
             return None
         items = self.take(mask)
         if row["average"] == OVER_N:
+            # Each number of atoms has the same weight, as a category of its own.
             atoms = self.counts[mask].sum(axis=1).tolist()
-            items = replace(items, weight=category_weights([(str(n),) for n in atoms]))
+            categories = [(str(n),) for n in atoms]
+            items = replace(items, weight=category_weights(categories))
         # The table must give the value of the row; otherwise the row is a mean of something else.
         return items if abs(items.mean - row["value"]) <= _ROUNDING else None
 
@@ -84,11 +86,14 @@ class ItemTable:
         """
         if gap["value"] is None or gap["error"] or gap["average"] != OVER_ITEMS:
             return None
-        masks = [self.mask(gap, split) for split in (gap["split"], str(gap["minus"]))]
-        if not all(mask.any() for mask in masks):
+        first_mask = self.mask(gap, gap["split"])
+        second_mask = self.mask(gap, str(gap["minus"]))
+        if not (first_mask.any() and second_mask.any()):
             return None
-        first, second = (self.take(mask) for mask in masks)
+        first = self.take(first_mask)
+        second = self.take(second_mask)
         difference = first.mean - second.mean
+        # As for a single row, the table must give the value of the gap.
         return (first, second) if abs(difference - gap["value"]) <= _ROUNDING else None
 
     def mask(self, labels: Mapping[str, Any], split: str) -> np.ndarray:

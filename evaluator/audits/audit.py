@@ -74,6 +74,7 @@ def audit(request: AuditRequest, progress: Progress = SILENT) -> dict[str, Any]:
     Raises:
         UserError: The request cannot be met.
     """
+    # What is read, and by which models.
     benchmark = Dataset.open(request.dataset).benchmark(request.benchmark)
     samples = draw_samples(
         benchmark, request.protocols, most_items=request.items, seed=request.seed
@@ -84,6 +85,7 @@ def audit(request: AuditRequest, progress: Progress = SILENT) -> dict[str, Any]:
     model = load_language_model(
         request.language_model, samples, seed=request.seed, device=request.device
     )
+    # Each kind, and captions by level.
     kinds = []
     with progress.track("auditing", len(samples)) as advance:
         for sample in samples:
@@ -94,6 +96,7 @@ def audit(request: AuditRequest, progress: Progress = SILENT) -> dict[str, Any]:
         benchmark, request.protocols, most_items=request.items, seed=request.seed
     )
     levels = [_audit_level(sample, model) for sample in level_samples]
+    # Verdicts come last: p is corrected over all kinds.
     decide(kinds)
     hackable = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == HACKABLE]
     return {
@@ -165,7 +168,8 @@ def decide_kinds(tested: Sequence[tuple[float | None, float | None]]) -> list[bo
     are_above = [False] * len(tested)
     if not known:
         return are_above
-    rejected = multipletests([tested[place][0] for place in known], LEVEL, "holm")[0]
+    known_p = [tested[place][0] for place in known]
+    rejected = multipletests(known_p, LEVEL, "holm")[0]
     for place, is_significant in zip(known, rejected, strict=True):
         low = tested[place][1]
         # p and the interval rest on different models; both must agree.
@@ -178,6 +182,8 @@ def _audit_kind(
 ) -> dict[str, Any]:
     perplexities = model.judge(sample.questions)
     nearest, measures = _compare_with_hardest(sample, perplexities)
+    # A model of the benchmark's own texts knows them, so its perplexities are no feature.
+    for_test = None if model.own else perplexities
     return {
         "name": str(sample.kind),
         **sample.kind._asdict(),
@@ -185,7 +191,7 @@ def _audit_kind(
         "difference": _difference(nearest),
         "similarity": audit_similarity(sample.questions, encoder) if encoder else None,
         "centre": _centre(sample),
-        "blind": _blind(sample, None if model.own else perplexities, seed),
+        "blind": _blind(sample, for_test, seed),
     }
 
 
@@ -308,9 +314,8 @@ def _difference(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     overlaps = [word_overlap(true, false) for true, false in pairs]
     ngrams = {}
     for n in (1, 2, 3):
-        ngrams[str(n)] = float(
-            np.mean([ngram_differences(true, false, n) for true, false in pairs])
-        )
+        differences = [ngram_differences(true, false, n) for true, false in pairs]
+        ngrams[str(n)] = float(np.mean(differences))
     return {"jaccard": float(np.mean(overlaps)), "ngrams": ngrams}
 
 
@@ -383,11 +388,12 @@ def _examples(sample: KindSample, blind: BlindResult) -> list[dict[str, str]]:
         if blind.outcomes[row] < 1 or len(examples) == EXAMPLES:
             break
         names = {question.cluster, question.caption, question.negative}
-        if used.isdisjoint(names):
-            used |= names
-            examples.append(
-                {"item_id": question.item_id, "true": question.caption, "false": question.negative}
-            )
+        if not used.isdisjoint(names):
+            continue
+        used |= names
+        examples.append(
+            {"item_id": question.item_id, "true": question.caption, "false": question.negative}
+        )
     return examples
 
 

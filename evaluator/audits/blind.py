@@ -70,7 +70,9 @@ def ngrams(sequence: list[str], n: int) -> Counter[tuple[str, ...]]:
         >>> ngrams(["a", "b", "a", "b"], 2)[("a", "b")]
         2
     """
-    return Counter(zip(*(sequence[i:] for i in range(n)), strict=False))
+    # The sequence beside itself, shifted by 1 … n − 1; zip stops at the shortest.
+    shifted = [sequence[i:] for i in range(n)]
+    return Counter(zip(*shifted, strict=False))
 
 
 def word_overlap(a: str, b: str) -> float:
@@ -87,7 +89,8 @@ def word_overlap(a: str, b: str) -> float:
         >>> word_overlap("a red cube", "a blue cube")
         0.5
     """
-    first, second = set(words(a)), set(words(b))
+    first = set(words(a))
+    second = set(words(b))
     if not first | second:
         return 1.0
     return len(first & second) / len(first | second)
@@ -109,7 +112,8 @@ def ngram_differences(a: str, b: str, n: int) -> int:
         >>> [ngram_differences(*texts, n) for n in (1, 2, 3)]
         [0, 4, 8]
     """
-    first, second = ngrams(tokens(a), n), ngrams(tokens(b), n)
+    first = ngrams(tokens(a), n)
+    second = ngrams(tokens(b), n)
     return (first - second).total() + (second - first).total()
 
 
@@ -191,10 +195,11 @@ def make_pairs(
     differences.eliminate_zeros()
     frequency = np.bincount(differences.indices, minlength=differences.shape[1])
     columns = np.flatnonzero(frequency >= RAREST)
+    names = vectorizer.get_feature_names_out()[columns]
     log_perplexities = np.log(perplexities)
     return TextPairs(
         differences=differences[:, columns],
-        names=[str(name) for name in vectorizer.get_feature_names_out()[columns]],
+        names=[str(name) for name in names],
         true=_measure(true, log_perplexities[:, 0]),
         false=_measure(false, log_perplexities[:, 1]),
         clusters=np.unique(np.array(clusters), return_inverse=True)[1],
@@ -206,16 +211,11 @@ def _measure(texts: Sequence[str], log_perplexities: np.ndarray) -> np.ndarray:
     rows = []
     for text in texts:
         text_words = words(text)
-        letters = sum(map(len, text_words))
-        rows.append(
-            [
-                len(text_words),
-                len(text),
-                sum(map(str.isupper, text)),
-                len(tokens(text)) - len(text_words),
-                letters / max(1, len(text_words)),
-            ]
-        )
+        n_words = len(text_words)
+        n_letters = sum(map(len, text_words))
+        n_capitals = sum(map(str.isupper, text))
+        n_marks = len(tokens(text)) - n_words
+        rows.append([n_words, len(text), n_capitals, n_marks, n_letters / max(1, n_words)])
     numbers = np.array(rows, dtype=float).reshape(len(texts), -1)
     return np.column_stack([numbers, log_perplexities])
 
@@ -324,11 +324,15 @@ def p_above(outcomes: np.ndarray, clusters: np.ndarray, chance: float, seed: int
     for start in range(0, DRAWS, block):
         shape = (min(block, DRAWS - start), len(excess))
         signs = rng.integers(0, 2, shape, dtype=np.int8) * 2 - 1
-        reached += int((np.abs(signs @ excess) >= total - _UNDECIDED).sum())
+        drawn_totals = np.abs(signs @ excess)
+        # Draws that equal the total but for rounding reach it.
+        reached += int((drawn_totals >= total - _UNDECIDED).sum())
 
     # The bound is for differences so clear that no draw reaches them.
     bound = float(2 * np.exp(-(total**2) / (2 * excess @ excess)))
-    return min((reached + 1) / (DRAWS + 1), bound)
+    # The data itself counts as a draw, so that p is never 0.
+    p = (reached + 1) / (DRAWS + 1)
+    return min(p, bound)
 
 
 def give_aways(pairs: TextPairs) -> list[dict[str, Any]]:
@@ -392,8 +396,11 @@ def _centre_share(texts: Sequence[str]) -> float:
     for bag in bags:
         similarity = 0.0
         for other in bags:
-            if other is not bag:
-                similarity += (bag & other).total() / max(1, (bag | other).total())
+            if other is bag:
+                continue
+            n_shared = (bag & other).total()
+            n_all = (bag | other).total()
+            similarity += n_shared / max(1, n_all)
         similarities.append(similarity)
     is_best = [abs(value - max(similarities)) < _UNDECIDED for value in similarities]
     return is_best[0] / sum(is_best)
@@ -453,7 +460,8 @@ def _decide_by_trees(pairs: TextPairs, train: np.ndarray, test: np.ndarray) -> n
     trees = HistGradientBoostingClassifier(
         max_iter=60, max_leaf_nodes=8, min_samples_leaf=20, early_stopping=False, random_state=0
     )
-    trees.fit(np.concatenate([forward, backward]), np.repeat([1, 0], len(train)))
+    both_orders = np.concatenate([forward, backward])
+    trees.fit(both_orders, np.repeat([1, 0], len(train)))
     # Trees are not antisymmetric, but the difference of both orders is.
     forward, backward = _both_orders(pairs, test, columns)
     return np.asarray(trees.decision_function(forward) - trees.decision_function(backward))
@@ -463,8 +471,10 @@ def _both_orders(
     pairs: TextPairs, rows: np.ndarray, columns: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Inputs of the trees with the true text first, and with the false text first."""
+    # Without a language model, the column of perplexities is empty.
     is_known = ~np.isnan(pairs.true).all(axis=0)
-    true, false = pairs.true[rows][:, is_known], pairs.false[rows][:, is_known]
+    true = pairs.true[rows][:, is_known]
+    false = pairs.false[rows][:, is_known]
     named = pairs.differences[rows][:, columns].toarray()
     forward = np.hstack([true, false, true - false, named])
     backward = np.hstack([false, true, false - true, -named])

@@ -124,7 +124,8 @@ def embed_images(model: Any, images: Images, names: Sequence[str]) -> np.ndarray
     """
     batches = []
     for start in range(0, len(names), _BATCH):
-        prepared = [model.prepare(images.image(name)) for name in names[start : start + _BATCH]]
+        names_of_batch = names[start : start + _BATCH]
+        prepared = [model.prepare(images.image(name)) for name in names_of_batch]
         batches.append(model.encode_images(prepared))
     return np.concatenate(batches)
 
@@ -218,11 +219,14 @@ def triples_of(benchmark: Benchmark) -> dict[str, Triple]:
     triples: dict[str, Triple] = {}
     for text, form in rows_of(benchmark.texts, "text", "form"):
         content = json.loads(form) if form else {}
-        objects, relations = content.get("objects", ()), content.get("relations", ())
+        objects = content.get("objects", ())
+        relations = content.get("relations", ())
         if len(objects) == 2 and len(relations) == 1:
-            ((subject, relation, object_, _),) = relations
-            first, second = (str(objects[place]["category"]) for place in (subject, object_))
-            triples[text] = (first, relation, second)
+            # The form names objects by their places.
+            ((subject_place, relation, object_place, _),) = relations
+            subject = str(objects[subject_place]["category"])
+            object_ = str(objects[object_place]["category"])
+            triples[text] = (subject, relation, object_)
     return triples
 
 
@@ -243,11 +247,15 @@ def likeness(one: Triple, other: Triple) -> str:
         >>> likeness(("cube", "left", "cone"), ("cone", "left", "cube"))
         'objects exchanged'
     """
-    if {one[0], one[2]} != {other[0], other[2]}:
+    subject, relation, object_ = one
+    other_subject, other_relation, other_object = other
+    if {subject, object_} != {other_subject, other_object}:
         return "other objects"
-    if other[1] not in (one[1], _OPPOSITES.get(one[1])):
+    if other_relation not in (relation, _OPPOSITES.get(relation)):
         return "other axis"
-    is_turned, is_exchanged = one[1] != other[1], one[0] != other[0]
+    is_turned = relation != other_relation
+    is_exchanged = subject != other_subject
+    # Turned and exchanged: the same is said from the other side.
     if is_turned and is_exchanged:
         return "same meaning"
     if is_turned:
@@ -279,7 +287,10 @@ def mean_cosines(
         if of_images:
             group = _LIKENESS_OF_IMAGES.get(group, group)
         cosines_of.setdefault(group, []).append(float(cosines[i, j]))
-    return {group: round(float(np.mean(of)), 4) for group, of in sorted(cosines_of.items())}
+    means = {}
+    for group, of_group in sorted(cosines_of.items()):
+        means[group] = round(float(np.mean(of_group)), 4)
+    return means
 
 
 @dataclass(frozen=True)

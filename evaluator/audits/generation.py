@@ -158,6 +158,7 @@ def _draw(
     # The name has all that the image depends on, so that no other image is taken for it.
     identity = [model.key, prompt.text, prompt.scene_id, world.digest, seed, guidance, steps]
     digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
+    # The beginning of the caption is for people who look through the folder.
     text = folder_name(prompt.text)[:_LONGEST]
     drawing = stem.with_name(f"{stem.name}-{prompt.split}-{text}-{digest}.png")
     seen = drawing.with_name(f"{drawing.stem}-seen.png")
@@ -275,7 +276,8 @@ def draw_sheet(heads: Sequence[str], rows: Sequence[SheetRow], notes: Sequence[s
     parts = figure.subfigures(len(rows) + 1, squeeze=False, height_ratios=heights)
     *row_parts, last = parts[:, 0]
     for row, part in zip(rows, row_parts, strict=True):
-        part.suptitle(fill(row.caption, _LETTERS * len(heads)), x=0.01, ha="left", fontsize=9)
+        caption = fill(row.caption, _LETTERS * len(heads))
+        part.suptitle(caption, x=0.01, ha="left", fontsize=9)
         row_axes = part.subplots(1, len(heads), squeeze=False)[0]
         for head, image, axes in zip(heads, row.images, row_axes, strict=True):
             axes.imshow(image)

@@ -133,7 +133,9 @@ def hardest(perplexities: np.ndarray) -> int:
         2
     """
     distances = np.abs(perplexities[1:] - perplexities[0])
-    return 1 + int(np.argmin(np.where(np.isnan(distances), np.inf, distances)))
+    # A negative without a perplexity is the hardest only if none has one.
+    known_distances = np.where(np.isnan(distances), np.inf, distances)
+    return 1 + int(np.argmin(known_distances))
 
 
 def _texts_by_cluster(questions: Sequence[AuditQuestion]) -> dict[str, set[str]]:

@@ -53,7 +53,9 @@ def choose_prompts(
     scenes_of = captions_of(benchmark)
     prompts = []
     for split in choose_splits(benchmark, scenes_of, splits):
-        for text in Stream(seed, "prompts", split).sample(sorted(scenes_of[split]), most):
+        # A stream for each split: another split does not change the prompts of this one.
+        stream = Stream(seed, "prompts", split)
+        for text in stream.sample(sorted(scenes_of[split]), most):
             draws = Stream(seed, "image of a prompt", text)
             (scene,) = draws.sample(scenes_of[split][text], 1)
             prompts.append(Prompt(split, text, scene))

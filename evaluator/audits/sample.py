@@ -112,13 +112,16 @@ def draw_samples(
         UserError: The benchmark lacks a protocol, or no evaluation item has a false text.
     """
     table = _AuditItems(benchmark, protocols)
-    negatives = table.candidates[~table.candidates["truth"]].rename(columns={"kind": "negatives"})
+    # An item is in a group for each kind of its negatives.
+    false_candidates = table.candidates[~table.candidates["truth"]]
+    negatives = false_candidates.rename(columns={"kind": "negatives"})
     members = negatives[["item", "negatives"]].drop_duplicates()
     members = members.join(table.items[_KIND], on="item")
     samples = []
     groups = table.draw(members, [*_KIND, "negatives"], most_items=most_items, seed=seed)
     for group in groups:
         protocol, kind, skill, negative_kind = group.names
+        # A stream by names: another protocol or kind does not change the draws of this one.
         draws = Stream(seed, "questions", *group.names)
         questions: dict[str, list[AuditQuestion]] = defaultdict(list)
         for item, candidates in group.candidates.items():
@@ -126,6 +129,7 @@ def draw_samples(
                 caption, against = pairs[draws.below(len(pairs))]
                 place = draws.below(len(against))
                 questions[role].append(table.question(item, caption, against, place))
+        # Negatives without a kind of their own have the kind of the item.
         own_kind = None if negative_kind == kind else negative_kind or None
         for role, of_role in questions.items():
             sample_kind = Kind(protocol, kind, skill or None, own_kind, role)
@@ -158,9 +162,13 @@ def draw_levels(
     """
     table = _AuditItems(benchmark, protocols)
     candidates = table.candidates
+
+    # Captions with a level, one of each item.
     captions = candidates[candidates["truth"] & (candidates["slot"] == CAPTION)]
     levels = table.texts["level"].dropna()
     captions = captions.join(levels, on="text_id", how="inner").drop_duplicates("item")
+
+    # Those of items with several negatives.
     negatives = candidates[~candidates["truth"] & (candidates["slot"] == NEGATIVE)]
     frequency = negatives["item"].value_counts()
     items = frequency.index[frequency >= _FEWEST_NEGATIVES]
@@ -193,9 +201,11 @@ def every_question(benchmark: Benchmark, protocols: Sequence[str]) -> Iterator[A
         UserError: The benchmark lacks a protocol.
     """
     table = _AuditItems(benchmark, protocols)
-    for item, candidates in table.candidates_of(table.candidates["item"].unique()).items():
+    all_items = table.candidates["item"].unique()
+    for item, candidates in table.candidates_of(all_items).items():
         rows = [row for row in candidates if not (row.truth and row.slot == POSITIVE)]
-        for kind in dict.fromkeys(row.kind for row in rows if not row.truth):
+        kinds_of_negatives = dict.fromkeys(row.kind for row in rows if not row.truth)
+        for kind in kinds_of_negatives:
             for pairs in _pair_texts(rows, kind).values():
                 for caption, against in pairs:
                     yield table.question(item, caption, against)
@@ -239,7 +249,8 @@ class _AuditItems:
 
     def candidates_of(self, items: Iterable[int]) -> dict[int, list[Any]]:
         """{item: its candidates with the columns of their texts}, in the order of the items."""
-        rows = self.candidates[self.candidates["item"].isin(items)].join(self.texts, on="text_id")
+        is_of_items = self.candidates["item"].isin(items)
+        rows = self.candidates[is_of_items].join(self.texts, on="text_id")
         candidates: dict[int, list[Any]] = defaultdict(list)
         row: Any
         for row in rows.itertuples():
@@ -291,18 +302,21 @@ def _pair_texts(rows: list[Any], negative_kind: str) -> dict[str, list[tuple[Any
     (a hard positive), with all.
     """
     pairs: dict[str, list[tuple[Any, list[Any]]]] = defaultdict(list)
-    for scene in dict.fromkeys(row.scene_id for row in rows):
-        true_texts = [row for row in rows if row.scene_id == scene and row.truth]
-        false_texts = [row for row in rows if row.scene_id == scene and not row.truth]
+    scenes = dict.fromkeys(row.scene_id for row in rows)
+    for scene in scenes:
+        of_scene = [row for row in rows if row.scene_id == scene]
+        true_texts = [row for row in of_scene if row.truth]
+        false_texts = [row for row in of_scene if not row.truth]
         mixed_slots = {row.slot for row in true_texts} & {row.slot for row in false_texts}
         for true in true_texts:
             if true.slot and true.slot in mixed_slots:
                 false = [row for row in false_texts if row.slot == true.slot]
             else:
                 false = [row for row in false_texts if row.slot not in mixed_slots]
-            own_false = [row for row in false if row.of == true.text_id] or false
-            against = [row for row in own_false if row.kind == negative_kind]
+            own_false = [row for row in false if row.of == true.text_id]
+            against = [row for row in own_false or false if row.kind == negative_kind]
             if against:
+                # The captions of a pair have the slots 0 and 1.
                 slot = true.slot.rstrip("0123456789") or CAPTION
                 role = f"{slot}-{true.kind}" if true.kind else slot
                 pairs[role].append((true, against))

@@ -67,7 +67,9 @@ class SentenceEncoder:
         pooling = read_pooling(find_source(folder, target.option))
         self._first_token = pools_first_token(pooling, name)
         loaded = load_pretrained(folder, device, target)
-        self._tokenizer, self._model, self._device = loaded.tokenizer, loaded.model, loaded.device
+        self._tokenizer = loaded.tokenizer
+        self._model = loaded.model
+        self._device = loaded.device
         self._longest = min(
             self._tokenizer.model_max_length,
             getattr(self._model.config, "max_position_embeddings", _USUAL_LONGEST),
@@ -105,7 +107,8 @@ class SentenceEncoder:
             else:
                 mask = inputs["attention_mask"][..., None]
                 pooled = (states * mask).sum(1) / mask.sum(1)
-            return torch.nn.functional.normalize(pooled, dim=1).float().cpu().numpy()
+            unit = torch.nn.functional.normalize(pooled, dim=1)
+            return unit.float().cpu().numpy()
 
 
 def audit_similarity(

@@ -35,6 +35,7 @@ COLUMNS = (
 _LABELS_OF_ITEMS = ("kind", "skill", "split", "cluster", "protocol")
 NO_SPLIT = "all"
 _SLOT = re.compile(r"c|n|p|context|zsl|[01]|d\d+")
+"""The slots that a candidate may have (docs/dataset.md)."""
 _TRUE_SLOTS, _FALSE_SLOTS = ("c", "p"), ("n",)
 _PAIRS = "pairs"
 
@@ -113,9 +114,12 @@ def _items(rows: pd.DataFrame) -> pd.DataFrame:
     """A row for each item, sorted by its id: the labels of its first candidate, and the image of
     its caption."""
     first = rows.drop_duplicates("item_id").set_index("item_id").sort_index()
-    captions = rows[rows["truth"] & rows["slot"].isin(("c", "0"))].drop_duplicates("item_id")
+    # Slot 0 is the caption of the first image of a pair.
+    is_caption = rows["truth"] & rows["slot"].isin(("c", "0"))
+    captions = rows[is_caption].drop_duplicates("item_id")
     images = captions.set_index("item_id")["scene_id"].reindex(first.index)
     items = first.assign(scene_id=images.fillna(first["scene_id"])).reset_index()
+    # Items without a cluster are one with the other items of their image.
     items["cluster_id"] = items["cluster_id"].where(items["cluster_id"] != "", items["scene_id"])
     items["split"] = items["split"].replace("", NO_SPLIT)
     return items
@@ -156,15 +160,17 @@ def _fill_slots_and_truths(rows: pd.DataFrame, path: Path) -> None:
 
     # A text without a slot is a caption if it is true, and a negative if it is false.
     for slot, truth in (("c", True), ("n", False)):
-        rows.loc[~is_pair & (rows["slot"] == "") & (rows["truth"] == truth), "slot"] = slot
+        is_missing = ~is_pair & (rows["slot"] == "")
+        rows.loc[is_missing & (rows["truth"] == truth), "slot"] = slot
     _check(~is_pair | (rows["slot"] != ""), path, "needs 0 or 1, the number of the caption")
     _check(rows["slot"] != "", path, "needs a slot or a truth")
 
     # The slots c, p and n have one truth. In a pair, caption k is true of image k alone.
     has_no_truth = rows["truth"].isna()
+    follows_slot = has_no_truth & ~is_pair
+    rows.loc[follows_slot & rows["slot"].isin(_TRUE_SLOTS), "truth"] = True
+    rows.loc[follows_slot & rows["slot"].isin(_FALSE_SLOTS), "truth"] = False
     is_numbered = is_pair & rows["image"].isin(("0", "1")) & rows["slot"].isin(("0", "1"))
-    rows.loc[has_no_truth & ~is_pair & rows["slot"].isin(_TRUE_SLOTS), "truth"] = True
-    rows.loc[has_no_truth & ~is_pair & rows["slot"].isin(_FALSE_SLOTS), "truth"] = False
     rows.loc[has_no_truth & is_numbered, "truth"] = rows["image"] == rows["slot"]
     has_no_truth = rows["truth"].isna()
     if has_no_truth.any():
@@ -180,6 +186,7 @@ def _fill_slots_and_truths(rows: pd.DataFrame, path: Path) -> None:
 def _fill_images(rows: pd.DataFrame) -> None:
     """Give an image without an id the id of its item; in a pair, with the image's number."""
     is_pair = rows["protocol"] == _PAIRS
+    # A caption that is false of an image is true of the other one.
     other_slot = rows["slot"].map({"0": "1", "1": "0"})
     image_number = rows["slot"].where(rows["truth"], other_slot)
     is_unnamed = is_pair & rows["image"].isin(("", "0", "1"))
@@ -207,12 +214,15 @@ def _table(rows: pd.DataFrame, schema: pa.Schema) -> pa.Table:
         if field.name not in rows:
             return pa.nulls(len(rows), field.type)
         values = rows[field.name]
-        return pa.array(values if field.name == "text" else values.replace("", None), field.type)
+        if field.name != "text":
+            values = values.replace("", None)
+        return pa.array(values, field.type)
 
     return pa.table([column(field) for field in schema], schema=schema)
 
 
 _SCORE_COLUMNS = [f"c{caption}_i{image}" for caption in "01" for image in "01"]
+"""The columns of a table with the four scores of a pair in one row."""
 _LABEL = r"^(?P<item>.+)_c(?P<slot>[01])_i(?P<image>[01])$"
 
 

@@ -22,6 +22,7 @@ from generator.base.errors import UserError
 _LEVELS = {"l2-OA": "OA", "l2-OR": "OR", "l3": "OAR"}
 """Folder → level: captions of objects with attributes, with relations, or with both."""
 _ATOM_TYPES = ("object", "attribute", "relation")
+"""What a decomposed caption may replace."""
 _CAPTIONS, _NEGATIVES = "gt-caption", "compositional-integration"
 NO_CAPTION = "it has no caption"
 NO_COMPOSED = "it has no negative"

@@ -21,10 +21,13 @@ from generator.base.errors import UserError
 
 _PRODUCTIVITY = re.compile(r"prod_vg_hard_negs_(atom|swap|negate)_complexity_(\d+)")
 _SYSTEMATICITY = re.compile(r"syst_vg_hard_negs_(seen|unseen)_compounds_in_(\w+)")
+"""The names of the files of both parts."""
 _KINDS = {"atom": "atom", "swap": "swap", "negate": "neg"}
 """Kind of negatives in a file's name → the kind in results."""
 _BOX_COLUMNS = ("x", "y", "width", "height")
+"""The columns of the box that is shown of an image."""
 _IMAGE_FOLDERS = ("VG_100K", "VG_100K_2")
+"""The folders of Visual Genome's images."""
 NO_NEGATIVE = "it has no negative of this kind"
 CORPUS = "corpus"
 """Label of systematicity's questions: the training corpus."""

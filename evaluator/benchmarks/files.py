@@ -215,6 +215,7 @@ def _column_values(batch: pa.RecordBatch, name: str, file: Path, rows_before: in
 
 
 BOX_COLUMNS = ("bbox_x", "bbox_y", "bbox_w", "bbox_h")
+"""The columns of a box that is shown of an image."""
 
 
 @dataclass(frozen=True)

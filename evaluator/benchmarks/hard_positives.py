@@ -34,7 +34,8 @@ def read_hard_positives(path: Path) -> Iterator[PublishedQuestion]:
         if file.stem.endswith(_SWAPPED_SUFFIX) or file.parent.name == _SWAPPED_FOLDER:
             continue
         positives_file = _find_positives(file)
-        originals, positives = list(records_of(file)), list(records_of(positives_file))
+        originals = list(records_of(file))
+        positives = list(records_of(positives_file))
         if len(originals) != len(positives):
             raise UserError(
                 f"{file} has {len(originals):,} rows and {positives_file} {len(positives):,}; give "

@@ -14,6 +14,7 @@ _ANSWERS = {"yes": True, "no": False}
 _OWN_QUESTION = [[True, False], [False, True]]
 """Answers by image and question, if question k is true of image k."""
 _OTHER_QUESTION = [[False, True], [True, False]]
+"""Answers by image and question, if question k is true of the other image."""
 
 
 def read_yes_no(path: Path) -> Iterator[PublishedQuestion]:

@@ -57,7 +57,8 @@ def _parse_labels(file_name: str, names: list[str]) -> list[_Label]:
     """The labels that a file asks about. names: all labels in the file."""
     match file_name.split("_"):
         case [color, shape, color2, shape2]:
-            colors, shapes = sorted((color, color2)), sorted((shape, shape2))
+            colors = sorted((color, color2))
+            shapes = sorted((shape, shape2))
             two_objects = _Label(
                 name=f"{color} {shape}",
                 kind="two-object",

@@ -171,6 +171,7 @@ def _row_group(file: Path, group: int, column: str) -> pa.Array:
 
 
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".webp")
+"""The suffixes of files that are taken for images."""
 
 
 class ImageFinder:

@@ -11,6 +11,7 @@ from evaluator.benchmarks.question import ImageRef, PublishedQuestion, QuestionL
 WORLD = "world"
 """Label of questions: the environment of the image."""
 _COLUMNS = ("character_texture", "character_name", "character2_texture", "character2_name")
+"""The columns with the colour and the name of each of the two animals."""
 
 
 def read_pug_spare(path: Path) -> Iterator[PublishedQuestion]:
@@ -24,8 +25,10 @@ def read_pug_spare(path: Path) -> Iterator[PublishedQuestion]:
     """
     for record in read_records(path):
         color, animal, color2, animal2 = (_split_words(record.text(name)) for name in _COLUMNS)
-        world, file = record.text("world_name"), record.text("filename")
-        animals, colors = sorted((animal, animal2)), sorted((color, color2))
+        world = record.text("world_name")
+        file = record.text("filename")
+        animals = sorted((animal, animal2))
+        colors = sorted((color, color2))
         yield PublishedQuestion(
             item=f"{world}/{file}",
             images=(ImageRef((f"{world}/{file}", file)),),

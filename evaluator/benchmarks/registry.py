@@ -168,7 +168,9 @@ def external_source(
     True
     """
     name, colon, path = text.partition(":")
-    if not colon or not path or Path(text).exists() or path.startswith("//") or "/" in name:
+    # A URL, or a path with a colon in it, such as folder/a:b.
+    is_url_or_path = path.startswith("//") or "/" in name
+    if not colon or not path or is_url_or_path or Path(text).exists():
         return None
     _check_known(name)
     return BenchmarkSource(Path(path), name, images, tuple(filters))
@@ -228,7 +230,8 @@ def write_questions(
         The folder of the benchmark, `root`/benchmarks/`name`.
     """
     parts = {part: tables[part] for part in ("items", "candidates", "texts")}
-    return write_benchmark(root, name, parts, None, {READING: dict(about)} if about else {})
+    extra = {READING: dict(about)} if about else {}
+    return write_benchmark(root, name, parts, None, extra)
 
 
 def _check_known(name: str) -> None:
@@ -243,6 +246,7 @@ def _find_reader(name: str) -> Reader:
         return read_own_table
     _check_known(name)  # a run may name a benchmark of a package that is not installed here
     (entry, *others) = entry_points(group=PLUGINS, name=name)
+    # Which one is meant would depend on the order of installation.
     if others:
         packages = [str(offer.dist.name) for offer in (entry, *others) if offer.dist]
         raise UserError(
@@ -286,8 +290,19 @@ def read_layout(
 def read_texts(
     name: str, path: Path, filters: Sequence[str] = ()
 ) -> tuple[list[PublishedQuestion], dict[str, Any]]:
-    """The questions of a benchmark by the name of its layout, and the entry READING; does not read
-    images. Raises UserError as `read_layout`, and for the filter `present`."""
+    """Read the questions of a benchmark without its images.
+
+    Args:
+        name: The name of its layout.
+        path: Its file or folder.
+        filters: As for `read_layout`.
+
+    Returns:
+        The questions, and the entry READING of a manifest.
+
+    Raises:
+        UserError: As `read_layout`; or for the filter `present`, which looks for images.
+    """
     questions, _, about = _read(name, path, filters, None)
     return questions, about
 

@@ -41,7 +41,9 @@ def read_table(path: Path) -> pa.Table:
         UserError: The file has another suffix, is missing, unreadable or without rows, or names a
             column twice.
     """
-    readers = dict(zip(TABLES, (_csv, _csv, _json, _json_lines, tables.read_table), strict=True))
+    # In the order of TABLES.
+    readers_in_order = (_csv, _csv, _json, _json_lines, tables.read_table)
+    readers = dict(zip(TABLES, readers_in_order, strict=True))
     read = readers.get(path.suffix.lower())
     if read is None:
         raise UserError(
@@ -69,7 +71,8 @@ def rows_of(table: pa.Table, *names: str) -> Iterator[tuple[Any, ...]]:
     >>> list(rows_of(pa.table({"a": [1, 2], "b": ["x", None]}), "b", "a"))
     [('x', 1), (None, 2)]
     """
-    return zip(*(table[name].to_pylist() for name in names), strict=True)
+    columns = [table[name].to_pylist() for name in names]
+    return zip(*columns, strict=True)
 
 
 def texts(table: pa.Table, name: str) -> np.ndarray:
@@ -114,9 +117,11 @@ def numbers(table: pa.Table, name: str, path: Path) -> np.ndarray:
     column = table[name]
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         stripped = pc.utf8_trim_whitespace(column)
-        column = pc.if_else(pc.equal(stripped, ""), pa.scalar(None, stripped.type), stripped)
+        is_empty = pc.equal(stripped, "")
+        column = pc.if_else(is_empty, pa.scalar(None, stripped.type), stripped)
     try:
-        return np.asarray(pc.fill_null(column.cast(pa.float64()), np.nan).to_numpy())
+        values = column.cast(pa.float64())
+        return np.asarray(pc.fill_null(values, np.nan).to_numpy())
     except pa.ArrowException as error:
         # Arrow names neither the row nor the value.
         rows = enumerate(column.to_pylist(), 1)
@@ -258,8 +263,14 @@ def _table_of(rows: list[Any], expected: str) -> pa.Table:
     """A table of objects. expected: the message of ValueError if a row is not an object."""
     if not all(isinstance(row, dict) for row in rows):
         raise ValueError(expected)
-    names = dict.fromkeys(name for row in rows for name in row)
-    return pa.table({name: _typed([row.get(name) for row in rows]) for name in names})
+    # A row may lack names that others have.
+    names: dict[str, None] = {}
+    for row in rows:
+        names |= dict.fromkeys(row)
+    columns = {}
+    for name in names:
+        columns[name] = _typed([row.get(name) for row in rows])
+    return pa.table(columns)
 
 
 def _typed(values: list[Any]) -> pa.Array:
@@ -268,7 +279,8 @@ def _typed(values: list[Any]) -> pa.Array:
         return pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         # OverflowError is for integers of more than 64 bits.
-        return pa.array([None if value is None else str(value) for value in values], pa.string())
+        texts_of_values = [None if value is None else str(value) for value in values]
+        return pa.array(texts_of_values, pa.string())
 
 
 def _is_number(value: Any) -> bool:

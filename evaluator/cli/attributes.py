@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from evaluator.cli.console import new_table, print_line, print_table
-from evaluator.cli.describe import print_measures, print_notes
-from evaluator.provenance.contamination import mark_of, training_said
+from evaluator.cli.describe import interval_in_points, print_measures, print_notes
+from evaluator.provenance.contamination import describe_training, mark_of
 from evaluator.report.table import p_value, population
 from evaluator.runs.answered_attributes import ROWS_FILE, is_attributes, read_attributes
 from evaluator.runs.attributes import ask_attributes
@@ -69,7 +69,7 @@ def print_attributes(results: Mapping[str, Any], full: bool = False) -> None:
         f"facts one by one, {100 * results['level']:g}% intervals",
         "bold",
     )
-    print_line(training_said(dict(results)), "bold red" if mark_of(results) else None)
+    print_line(describe_training(dict(results)), "bold red" if mark_of(results) else None)
     n_hidden = print_measures(results["rows"], full)
     answers = results["answers"]
     print_line(
@@ -106,16 +106,13 @@ def print_integration(rows: Sequence[Mapping[str, Any]], title: str) -> None:
         folds=True,
     )
     for row in rows:
-        interval = "none"
-        if row["low"] is not None:
-            interval = f"{100 * row['low']:+.1f}, {100 * row['high']:+.1f}"
         table.add_row(
             row["split"],
             row["measure"],
             f"{100 * row['composed']:.1f}",
             f"{100 * row['decomposed']:.1f}",
             f"{100 * row['difference']:+.1f}",
-            interval,
+            interval_in_points(row),
             p_value(row["p"]),
             f"{row['facts']:,}",
             f"{row['images']:,}",

@@ -123,6 +123,7 @@ def audit(
 
 
 _OPTIONS_OF_QUICK = {"--benchmark", "--seed", "--json", "--quick"}
+"""The options that `--quick` allows beside it."""
 
 
 def _typed_options(context: click.Context) -> set[str]:

@@ -224,7 +224,9 @@ def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | No
         [*labels, "models"], [*shares, "p", "q", "McNemar", "its q", "detectable", *needed]
     )
     for row in rows:
-        gap, low, high = (number(row[name], "difference") for name in ("difference", "low", "high"))
+        gap = number(row["difference"], "difference")
+        low = number(row["low"], "difference")
+        high = number(row["high"], "difference")
         numbers = []
         if needed:
             numbers = [_or_never(row["block_seeds_needed"]), _or_never(row["items_needed"])]

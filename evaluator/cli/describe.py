@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.descriptions.measures import GAPS
-from evaluator.provenance.contamination import mark_of, training_said
+from evaluator.provenance.contamination import describe_training, mark_of
 from evaluator.report.descriptions.measures import (
     MAIN_MEASURES,
     describe_answers,
@@ -68,7 +68,7 @@ def print_descriptions(results: Mapping[str, Any], full: bool = False) -> None:
         f"{100 * results['level']:g}% intervals",
         "bold",
     )
-    print_line(training_said(dict(results)), "bold red" if mark_of(results) else None)
+    print_line(describe_training(dict(results)), "bold red" if mark_of(results) else None)
 
     n_hidden = print_measures(results["rows"], full)
     for line in describe_answers(results["answers"]):
@@ -264,19 +264,34 @@ def compare_descriptions(
 def _paired_cells(row: Mapping[str, Any]) -> list[str]:
     """The numbers of a row of a comparison."""
     sign = "+" if row["measure"] in GAPS else ""
-    interval = "none"
-    if row["low"] is not None:
-        interval = f"{100 * row['low']:+.1f}, {100 * row['high']:+.1f}"
     star = "*" if row["q"] <= SIGNIFICANT else ""
     return [
         f"{100 * row['first_mean']:{sign}.1f}",
         f"{100 * row['second_mean']:{sign}.1f}",
         f"{100 * row['difference']:+.1f}{star}",
-        interval,
+        interval_in_points(row),
         p_value(row["p"]),
         p_value(row["q"]),
         f"{row['images']:,}",
     ]
+
+
+def interval_in_points(row: Mapping[str, Any]) -> str:
+    """Write the interval of a difference.
+
+    Args:
+        row: A row with `low` and `high`, as shares.
+
+    Returns:
+        The ends in points; "none" if there is no interval.
+
+    Example:
+        >>> interval_in_points({"low": -0.02, "high": 0.1})
+        '-2.0, +10.0'
+    """
+    if row["low"] is None:
+        return "none"
+    return f"{100 * row['low']:+.1f}, {100 * row['high']:+.1f}"
 
 
 def check_all_described(runs: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evaluator.cli.options import FILE, JSON, NEW_FOLDER, job_options, take_slurm
+from evaluator.cli.options import FILE, JSON, NEW_FOLDER, stage_options, take_slurm
 from evaluator.cli.stages import (
     check_commands,
     command_line,
@@ -53,20 +53,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Folder of all stages. Experiments with the same folder share stages.",
 )
-@click.option(
-    "--allow-code",
-    is_flag=True,
-    help="Let --models name code (python:) and hosts (api:). Read it first.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of stages that run here at the same time; they share the cores and the GPU.",
-)
-@click.option("--dry-run", is_flag=True, help="Print the commands of all stages and run nothing.")
-@job_options
+@stage_options
 @JSON
 @click.pass_context
 def experiment(

@@ -46,7 +46,9 @@ class Questions(DatasetFolder):
             return str(super().convert(value, param, ctx))
         from evaluator.benchmarks.registry import external_source
 
-        return value if external_source(value, None) else str(super().convert(value, param, ctx))
+        if external_source(value, None):
+            return value
+        return str(super().convert(value, param, ctx))
 
 
 _RESOURCES = ("cores", "gpus", "partition", "account", "time", "memory")
@@ -84,6 +86,35 @@ def job_options(command: Any) -> Any:
         help="Slurm: GPUs of a job.",
     )
     return farm(cores(gpus(slurm_options(command))))
+
+
+def stage_options(command: Any) -> Any:
+    """Add the options of commands that run many stages: `--allow-code` for their file of models,
+    `--workers`, `--dry-run`, and those of `job_options`.
+
+    Args:
+        command: The command, or its function.
+
+    Returns:
+        The same with these options.
+    """
+    allow_code = click.option(
+        "--allow-code",
+        is_flag=True,
+        help="Let --models name code (python:) and hosts (api:). Read it first.",
+    )
+    workers = click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Number of trainings, runs and other stages at the same time; they share the cores "
+        "and the GPU.",
+    )
+    dry_run = click.option(
+        "--dry-run", is_flag=True, help="Print what is left and all commands; run nothing."
+    )
+    return allow_code(workers(dry_run(job_options(command))))
 
 
 def take_slurm(options: dict[str, Any]) -> "Slurm | None":

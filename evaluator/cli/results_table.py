@@ -11,7 +11,7 @@ from evaluator.analysis.pooling import differences, pool_runs, spread_notes
 from evaluator.benchmarks.reading import describe_reading
 from evaluator.cli.console import fits, new_table, print_line
 from evaluator.cli.console import print_table as print_wide
-from evaluator.provenance.contamination import mark_of, training_said, warning_of
+from evaluator.provenance.contamination import describe_training, mark_of, warning_of
 from evaluator.report.overview import MetricLine, every_row, main_lines, read_lines, side_by_side
 from evaluator.report.paired import compare_two
 from evaluator.report.questions import answers_of
@@ -19,7 +19,7 @@ from evaluator.report.table import Column, Row, Table, confidence, plain, popula
 from evaluator.report.terms import terms_of
 from evaluator.report.verdict import headline_sentences, judge, other_verdicts
 from evaluator.runs.folder import as_written
-from evaluator.runs.parts import limit_said, splits_said
+from evaluator.runs.parts import describe_limit, describe_splits
 from generator.base.commands import result
 
 LINES = 10
@@ -100,7 +100,7 @@ def _print_heading(entry: dict[str, Any]) -> None:
         f"{entry['model']} on {entry['benchmark']} (dataset {entry['certificate']}){rules}{pooled}",
         "bold",
     )
-    print_line(training_said(entry), "bold red" if mark_of(entry) else None)
+    print_line(describe_training(entry), "bold red" if mark_of(entry) else None)
 
 
 def _print_every_row(entry: dict[str, Any]) -> None:
@@ -114,8 +114,8 @@ def _caveats(entry: dict[str, Any]) -> list[str]:
     """Lines on what of the benchmark was not asked or not measured, and how it was read."""
     lines: list[str] = []
     if entry.get("limit"):
-        lines += limit_said(entry["limit"])
-    lines += splits_said(entry["rules"])
+        lines += describe_limit(entry["limit"])
+    lines += describe_splits(entry["rules"])
     lines += describe_reading(entry.get("reading") or {})
     for question, reason in entry.get("not_asked", {}).items():
         lines.append(f"Not asked: {question}, since {reason}.")
@@ -189,12 +189,18 @@ def _print_short(entries: Sequence[dict[str, Any]]) -> list[Row]:
             f"all.",
             "dim",
         )
-    return [row for line in lines for row in line.rows.values()]
+    rows: list[Row] = []
+    for line in lines:
+        rows += line.rows.values()
+    return rows
 
 
 def _print_answers(entry: dict[str, Any], several: bool) -> None:
     """Print the question and the answer of each kind of rows that the table leaves out."""
-    answers = [(question, sentence) for question, sentence, _ in answers_of(entry) if sentence]
+    answers = []
+    for question, sentence, _ in answers_of(entry):
+        if sentence:
+            answers.append((question, sentence))
     if several and answers:
         print_line(entry["model"], "bold")
     for question, sentence in answers:
@@ -248,7 +254,10 @@ def _narrow(table: Table) -> Table:
             columns.append(i)
     lines = []
     for line in table.lines:
-        label = f"{' '.join(line.labels[:2])}\n{' '.join(filter(None, line.labels[2:]))}".strip()
+        # The protocol and the metric above, what tells groups of items apart below.
+        upper = " ".join(line.labels[:2])
+        lower = " ".join(label for label in line.labels[2:] if label)
+        label = f"{upper}\n{lower}".strip()
         lines.append(replace(line, labels=[label], cells=[line.cells[i] for i in columns]))
     return replace(table, labels=[""], columns=[table.columns[i] for i in columns], lines=lines)
 
@@ -260,13 +269,17 @@ def _printed(table: Table, title: str = "", below: str = " ") -> Printed:
     # Heads of groups take a line above those of columns, so all other heads begin with a newline.
     heads = []
     for before, column in zip([Column(""), *table.columns], table.columns, strict=False):
+        # The head of a group stands above its first column alone.
         group = column.group if column.group != before.group else ""
         heads.append(f"{group}\n" * grouped + column.head)
-    printed = new_table(["\n" * grouped + label for label in table.labels], heads, title)
+    labels = ["\n" * grouped + label for label in table.labels]
+    printed = new_table(labels, heads, title)
     for line, following in zip(table.lines, [*table.lines[1:], None], strict=True):
-        cells = [
-            below.join(part for part in (plain(cell, letters), cell.interval) if part)
-            for cell in line.cells
-        ]
-        printed.add_row(*line.labels, *cells, end_section=following is not None and following.rule)
+        cells = []
+        for cell in line.cells:
+            parts = (plain(cell, letters), cell.interval)
+            cells.append(below.join(part for part in parts if part))
+        # A rule above the following line is drawn below this one.
+        ends_section = following is not None and following.rule
+        printed.add_row(*line.labels, *cells, end_section=ends_section)
     return printed

@@ -3,6 +3,7 @@ and `score challenge` (docs/leaderboard.md)."""
 
 import secrets
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import click
 from evaluator.cli.options import DEVICE, FILE, FOLDER, JSON, NEW_FOLDER, SEED
 from generator.base.commands import Bar, Command, Number, result, say
 from generator.base.errors import UserError
+from generator.base.paths import split_name
 
 _REFUSED = 1
 """Exit status of a board that refuses a submission, as of `gen verify` with a finding."""
@@ -54,6 +56,11 @@ def submit(
     The submission has scores, answers, versions, digests and what training saw, and nothing of your
     machine. It is checked as `score leaderboard` checks it.
     """
+    from evaluator.submissions.finding import find_runs
+
+    # Before libraries are imported, which takes seconds.
+    find_runs(runs)
+
     from evaluator.submissions.commitments import read_opening
     from evaluator.submissions.write import open_sources, write_submission
 
@@ -126,6 +133,7 @@ def leaderboard(
     Without submissions, RUN... must be of one benchmark. Runs of one model are pooled over block
     seeds and training seeds.
     """
+    _check_folders(sources)
     from evaluator.submissions.assemble import BoardSources, assemble, find_sources
 
     options = BoardSources(submissions=(), datasets=moved, receipts=receipts, challenges=challenges)
@@ -148,19 +156,29 @@ def leaderboard(
         context.exit(_REFUSED)
 
 
+def _check_folders(sources: Sequence[str]) -> None:
+    """Raise UserError for what is not there or has no record, before libraries are imported."""
+    for source in sources:
+        folder = split_name(source)[1]
+        if not folder.exists():
+            raise UserError(
+                f"{folder} is not a finished run; give a folder written by `score run`, or a "
+                f"submission."
+            )
+        has_record = any(folder.glob("*.json")) or any(folder.glob("*/*.json"))
+        if folder.is_dir() and not has_record:
+            raise UserError(
+                f"{folder} holds no run and no submission; make one in it with `score submit "
+                f"RUN... --out {folder}/NAME`."
+            )
+
+
 def _write_site_of_runs(
     runs: tuple[str, ...], out: Path, moved: tuple[Path, ...], as_json: bool
 ) -> None:
     """Write the site of plain runs on one benchmark."""
     from evaluator.report.site import write_site
 
-    for run in runs:
-        folder = Path(run)
-        if folder.is_dir() and not any(folder.glob("*.json")):
-            raise UserError(
-                f"{folder} holds no run and no submission; make one in it with `score submit "
-                f"RUN... --out {folder}/NAME`."
-            )
     pages = write_site(runs, out, moved)
     result({"pages": [str(page) for page in pages]}, as_json, str(pages[0]))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evaluator.cli.options import FILE, FOLDER, JSON, NEW_FOLDER, job_options, take_slurm
+from evaluator.cli.options import FILE, FOLDER, JSON, NEW_FOLDER, stage_options, take_slurm
 from evaluator.cli.stages import check_commands, command_line, exit_code, say_failures
 from generator.base.commands import Command, result, say
 from generator.base.errors import UserError
@@ -15,7 +15,7 @@ from generator.base.paths import check_own_files
 from generator.suite.parts import PARTS
 
 if TYPE_CHECKING:
-    from evaluator.experiments.runner import Failure
+    from evaluator.experiments.runner import Failure, Place
     from evaluator.experiments.stages import Stage
     from evaluator.suite.models import SuiteModel
     from evaluator.suite.results import SuiteResult
@@ -83,20 +83,7 @@ _METHODS = ("labclip", "finetune", "dreambooth")
 @click.option(
     "--dataset", "moved", type=FOLDER, multiple=True, hidden=True, help="Folder of a moved dataset."
 )
-@click.option(
-    "--allow-code",
-    is_flag=True,
-    help="Let --models name code (python:) and hosts (api:). Read it first.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of trainings and runs at the same time; they share the cores and the GPU.",
-)
-@click.option("--dry-run", is_flag=True, help="Print the cost and all commands; run nothing.")
-@job_options
+@stage_options
 @JSON
 @click.pass_context
 def suite(
@@ -123,13 +110,13 @@ def suite(
     ordinary run of `score run` or `score ask`. Finished trainings and runs are skipped: if the
     command is stopped, run it again to continue; run it with other models to add them.
     """
-    from evaluator.experiments.runner import Place, run_stages
+    from evaluator.experiments.runner import Place
     from evaluator.suite.work import plan_work
-    from generator.suite.record import made_suite, read_record
+    from generator.suite.record import read_record, suite_of_folder
 
     root = find_suite(suite, part)
     record = read_record(root)
-    chosen = made_suite(root).in_part(record["part"], tracks)
+    chosen = suite_of_folder(root).in_part(record["part"], tracks)
     _say_unfinished(root, record)
     asked_models = _read_models(models, models_file, method, allow_code)
     folder = out or Path(f"results-{root.resolve().name}")
@@ -148,13 +135,9 @@ def suite(
         result({"commands": commands}, as_json, "\n".join(commands))
         return
 
-    def say_stage(stage: "Stage", number: int) -> None:
-        say(f"[{number}/{len(stages)}] {command_line(stage, stages_folder)}")
-
-    place = Place(workers, take_slurm(options))
-    failures = run_stages(stages, stages_folder, say_stage, place)
-    say_failures({failure.stage.name: failure for failure in failures.values()}, stages_folder)
-    if not any(run.stage.name not in failures for run in work.runs):
+    failures = _run(stages, stages_folder, Place(workers, take_slurm(options)))
+    # Without a run that ended there is no table to write.
+    if all(run.stage.name in failures for run in work.runs):
         context.exit(exit_code(failures))
     results = _write_results(
         chosen, work, failures, folder, part=record["part"], form=record["form"], limit=limit
@@ -193,10 +176,10 @@ def find_suite(name: str, part: str | None) -> Path:
         if is_of_name and part in (None, record["part"]):
             matching.append(folder)
     if not matching:
-        wanted_part = f" --part {part}" if part else ""
+        part_option = f" --part {part}" if part else ""
         raise UserError(
             f"{name} is not a folder of a suite, and there is none of that name here; make it with "
-            f"`gen suite {name}{wanted_part}`."
+            f"`gen suite {name}{part_option}`."
         )
     if len(matching) > 1:
         raise UserError(
@@ -274,6 +257,19 @@ def _say_cost(work: "Work", stages: list["Stage"], stages_folder: Path) -> None:
         f"{len(stages)} stages, {len(stages) - len(left)} done. Left: {trainings} trainings of all "
         f"turns, {turns} runs with {questions:,} questions. What they take: docs/suite.md."
     )
+
+
+def _run(stages: list["Stage"], stages_folder: Path, place: "Place") -> dict[str, "Failure"]:
+    """Run stages, say which of them failed, and return the failures by name of the stage."""
+    from evaluator.experiments.runner import run_stages
+
+    def say_stage(stage: "Stage", number: int) -> None:
+        say(f"[{number}/{len(stages)}] {command_line(stage, stages_folder)}")
+
+    failures = run_stages(stages, stages_folder, say_stage, place)
+    # A failure is listed for each stage that needs the failed one.
+    say_failures({failure.stage.name: failure for failure in failures.values()}, stages_folder)
+    return failures
 
 
 def _write_results(

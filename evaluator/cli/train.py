@@ -272,4 +272,7 @@ def _scored_on(method: type[Method], datasets: Sequence[Path], benchmark: str | 
     """
     if method.every_split or datasets[0].is_file():
         return ["DATASET"]
-    return [str(datasets[0]), *(["--benchmark", benchmark] if benchmark else [])]
+    arguments = [str(datasets[0])]
+    if benchmark:
+        arguments += ["--benchmark", benchmark]
+    return arguments

@@ -80,10 +80,7 @@ def aggregate_measures(
     Raises:
         KeyError: `by` has another name.
     """
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for i, truth in enumerate(truths):
-        labels = tuple(IMAGE_LABELS[name](truth) for name in by)
-        groups.setdefault(labels, []).append(i)
+    groups = group_images(truths, by)
     clusters = clusters_of(truths)
     rows = []
     for labels in sorted(groups, key=lambda labels: tuple(map(_sort_key, labels))):
@@ -94,6 +91,25 @@ def aggregate_measures(
         for measure, estimate in zip(counted, estimates, strict=True):
             rows.append(measure.row(named, estimate))
     return rows
+
+
+def group_images(
+    truths: Sequence[ImageTruth], by: Sequence[str]
+) -> dict[tuple[Any, ...], list[int]]:
+    """Group images by their labels.
+
+    Args:
+        truths: the records of the images.
+        by: names of IMAGE_LABELS; empty for one group of all images.
+
+    Returns:
+        By labels, the places of the images in `truths`.
+    """
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for i, truth in enumerate(truths):
+        labels = tuple(IMAGE_LABELS[name](truth) for name in by)
+        groups.setdefault(labels, []).append(i)
+    return groups
 
 
 def clusters_of(truths: Sequence[ImageTruth]) -> Clusters:

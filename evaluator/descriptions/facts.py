@@ -91,7 +91,12 @@ def feature_values(kind: str, truth: ImageTruth) -> list[str]:
     """
     if kind == truth.vocabulary.category:
         return [actual.category for actual in truth.objects]
-    return [actual.attributes[kind] for actual in truth.objects if kind in actual.attributes]
+    values = []
+    for actual in truth.objects:
+        # Not every category has every kind of attribute.
+        if kind in actual.attributes:
+            values.append(actual.attributes[kind])
+    return values
 
 
 def is_held_out(question: AttributeQuestion, truth: ImageTruth) -> bool | None:
@@ -232,6 +237,7 @@ def draw_fact_floors(
             for draw in range(draws):
                 stream = Stream(seed, "fact floor", floor, truth.scene_id, draw)
                 values = [guess(question, truths, index, stream) for question in questions[index]]
+                # A draw counts whole or not at all: its shares must be of the same questions.
                 if None in values:
                     continue
                 verdicts = []

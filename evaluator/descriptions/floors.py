@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.descriptions.aggregation import IMAGE_LABELS, shares_of
+from evaluator.descriptions.aggregation import group_images, shares_of
 from evaluator.descriptions.measures import (
     GAPS,
     SHARES,
@@ -227,11 +227,8 @@ def average_floor(
     Returns:
         As `floor_rows`.
     """
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for i, truth in enumerate(truths):
-        groups.setdefault(tuple(IMAGE_LABELS[name](truth) for name in by), []).append(i)
     rows = []
-    for labels, members in groups.items():
+    for labels, members in group_images(truths, by).items():
         for measure in (*shares, *gaps_of(shares)):
             means = [_mean_share(measure, of_images[i], shares) for i in members]
             defined = [mean for mean in means if not np.isnan(mean)]
@@ -258,4 +255,5 @@ def _mean_share(measure: str, draws: Sequence[Any], shares: Shares) -> float:
     defined = counts_of > 0
     if not defined.any():
         return float(np.nan)
-    return float((counts[defined] / counts_of[defined]).mean())
+    shares_of_draws = counts[defined] / counts_of[defined]
+    return float(shares_of_draws.mean())

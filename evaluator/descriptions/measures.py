@@ -165,7 +165,11 @@ def gaps_of(shares: Shares) -> list[str]:
     Returns:
         Names of GAPS.
     """
-    return [name for name, (held_out, seen) in GAPS.items() if {held_out, seen} <= shares.keys()]
+    names = []
+    for name, (held_out, seen) in GAPS.items():
+        if held_out in shares and seen in shares:
+            names.append(name)
+    return names
 
 
 def measure_image(
@@ -183,25 +187,25 @@ def measure_image(
     """
     if judgement is None:
         judgement = judge_description(description, truth)
+
+    # Values: the verdicts on those that are described, and how many there are to describe.
     values: Counter[Verdict] = Counter()
     for verdicts in judgement.attributes:
         values.update(verdicts.values())
-    n_values = 0
+    stated = values[Verdict.RIGHT] + values[Verdict.EXCHANGED] + values[Verdict.INVENTED]
+    n_values = _count_values(truth, judgement.matches)
+
     complete = set()
     for index, actual_index in judgement.matches.items():
-        own = truth.objects[actual_index].attributes
-        judged = [kind for kind in truth.vocabulary.judged_kinds if kind in own]
-        n_values += len(judged)
         if is_complete(description.objects[index], actual_index, truth):
             complete.add(index)
-
     relations: Counter[str] = Counter()
     n_between_complete = 0
     for subject, name, target in distinct_relations(description):
         verdict = relation_verdict(subject, name, target, truth, judgement.matches)
         relations[verdict] += 1
         n_between_complete += verdict == "right" and {subject, target} <= complete
-    stated = values[Verdict.RIGHT] + values[Verdict.EXCHANGED] + values[Verdict.INVENTED]
+
     held_out, held_out_recalled, seen, seen_recalled = _recall_bindings(description, truth)
     of_relations = _recall_relations(description, truth, judgement.matches)
     return ImageMeasures(
@@ -229,6 +233,15 @@ def measure_image(
         relations_seen_recalled=of_relations[3],
         unread=len(description.unread),
     )
+
+
+def _count_values(truth: ImageTruth, matches: Matches) -> int:
+    """The number of judged values of the objects of an image that are named."""
+    n_values = 0
+    for actual_index in matches.values():
+        own = truth.objects[actual_index].attributes
+        n_values += sum(kind in own for kind in truth.vocabulary.judged_kinds)
+    return n_values
 
 
 def _recall_relations(
@@ -261,13 +274,11 @@ def _recall_bindings(description: Description, truth: ImageTruth) -> tuple[int, 
         value = described_object.attributes.get(truth.tested_kind)
         if value is not None and described_object.category is not None:
             described[value, described_object.category] += 1
-    held_out = held_out_recalled = seen = seen_recalled = 0
+    # By whether a binding is held out.
+    in_image: Counter[bool] = Counter()
+    recalled: Counter[bool] = Counter()
     for binding, count in Counter(truth.bindings).items():
-        recalled = min(count, described[binding])
-        if binding in truth.held_out:
-            held_out += count
-            held_out_recalled += recalled
-        else:
-            seen += count
-            seen_recalled += recalled
-    return held_out, held_out_recalled, seen, seen_recalled
+        is_held_out = binding in truth.held_out
+        in_image[is_held_out] += count
+        recalled[is_held_out] += min(count, described[binding])
+    return in_image[True], recalled[True], in_image[False], recalled[False]

@@ -111,22 +111,27 @@ def reader_rows(readings: Sequence[Readings], level: float = LEVEL) -> list[dict
     clusters = clusters_of([reading.truth for reading in compared])
     rows = []
     for name, (count, count_of) in shares.items():
+        # An answer without relations has no share of relations.
         defined = count_of > 0
         if not defined.any():
             continue
-        own = (count[defined] / count_of[defined])[:, None]
-        estimate = cluster_means(own, clusters.take(defined), level)[0]
-        ends = [float(end) if np.isfinite(end) else None for end in (estimate.low, estimate.high)]
+        own_shares = count[defined] / count_of[defined]
+        (estimate,) = cluster_means(own_shares[:, None], clusters.take(defined), level)
         rows.append(
             {
                 "measure": name,
                 "value": estimate.value,
-                "low": ends[0],
-                "high": ends[1],
+                "low": _number(estimate.low),
+                "high": _number(estimate.high),
                 "images": int(defined.sum()),
             }
         )
     return rows
+
+
+def _number(value: float) -> float | None:
+    """A number for JSON; None for nan."""
+    return float(value) if np.isfinite(value) else None
 
 
 def _shares_of(compared: Sequence[Readings]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -135,7 +140,9 @@ def _shares_of(compared: Sequence[Readings]) -> dict[str, tuple[np.ndarray, np.n
     agreements = []
     for reading in compared:
         record = _record_of(reading)
-        measures.append(measure_image(replace(reading.by_reader, relations=()), record))
+        # The record has no relations to judge by; `_compare` counts them.
+        without_relations = replace(reading.by_reader, relations=())
+        measures.append(measure_image(without_relations, record))
         agreements.append(_compare(reading, record))
 
     def counts(name: str) -> np.ndarray:
@@ -144,7 +151,8 @@ def _shares_of(compared: Sequence[Readings]) -> dict[str, tuple[np.ndarray, np.n
     shares = {ALIKE: (counts("is_alike"), np.ones(len(compared)))}
     for name in READER_MEASURES:
         shares[name] = shares_of(name, measures)
-    both, of_reader = counts("relations_both"), counts("relations_of_reader")
+    both = counts("relations_both")
+    of_reader = counts("relations_of_reader")
     shares[VALUES_ADDED] = (counts("values_added"), counts("values_stated"))
     shares[RELATIONS_READ] = (both, counts("relations_of_grammar"))
     shares[RELATIONS_ADDED] = (of_reader - both, of_reader)
@@ -185,13 +193,17 @@ class _Agreement:
 
 
 def _compare(reading: Readings, record: ImageTruth) -> _Agreement:
+    """Compare the two readings of an answer. record: of the grammar's reading."""
+    # Values of the objects that both readings have.
     judgement = judge_description(replace(reading.by_reader, relations=()), record)
-    n_added = n_stated = 0
+    n_added = 0
+    n_stated = 0
     for index in judgement.matches:
         verdicts = list(judgement.attributes[index].values())
         n_stated += len(verdicts)
         n_added += verdicts.count(Verdict.UNMATCHED)
 
+    # Relations, by the places of their objects in the grammar's reading.
     of_grammar = set()
     for relation in reading.by_grammar.relations:
         of_grammar.add(canonical_relation(relation.subject, relation.relation, relation.target))

@@ -147,7 +147,7 @@ def _recall_sentence(
     if math.isfinite(row.estimate.low):
         points += (
             f", {100 * level:g}% interval {100 * row.estimate.low:+.1f} to "
-            f"{100 * row.estimate.high:+.1f} about {claim_of(row.estimate.speaks_of)}"
+            f"{100 * row.estimate.high:+.1f} about {claim_of(row.estimate.population)}"
         )
     return (
         f"In {_images(len(both))} with both, the model names {_mean(of_held_out, both)} of the "

@@ -205,12 +205,21 @@ class Lab:
         self._results[_Result(label, after, "after")] = None
 
     def lacks(self, label: str, reason: str = "") -> None:
-        """Declare that a row is not made. The default reason is that the scale leaves it out."""
+        """Declare that a row is not made.
+
+        Args:
+            label: The label of the row.
+            reason: Why, for a note below tables; "": the scale leaves it out.
+        """
         self.missing.setdefault(label, reason or self._left_out)
 
     def does_not_show(self, label: str, reason: str = "") -> None:
-        """Declare that an audit is not shown beside the runs. The default reason is that the scale
-        leaves it out."""
+        """Declare that an audit is not shown beside the runs.
+
+        Args:
+            label: The label of the audit.
+            reason: Why; "": the scale leaves it out.
+        """
         self.not_shown.setdefault(label, reason or self._left_out)
 
     def best(self, trained: Sequence[Stage], runs: Sequence[Stage], splits: Sequence[str]) -> Stage:

@@ -84,7 +84,8 @@ def run_stages(
         tell: called before a stage runs, with its number in `stages`, from 1.
         place: where stages run; here, one at a time, if None.
 
-    Returns: Failures by stage name: of the stage itself, or of a stage that it reads.
+    Returns:
+        Failures by stage name: of the stage itself, or of a stage that it reads.
     """
     place = place or Place()
     room = BoundedSemaphore(len(stages) or 1 if place.slurm else place.workers)
@@ -143,14 +144,28 @@ class Place:
 
 
 def is_done(stage: Stage, root: Path) -> bool:
-    """Whether a stage has finished. root: the folder of all stages."""
+    """Check whether a stage has finished.
+
+    Args:
+        stage: The stage.
+        root: The folder of all stages.
+
+    Returns:
+        Whether its command ended well. A stage that was only started is not done.
+    """
     return (root / stage.name / DONE).is_file()
 
 
 def run_stage(stage: Stage, root: Path, place: Place | None = None) -> Failure | None:
     """Run or resume a stage, after other processes that run it.
 
-    Returns: None if it finishes, else its failure.
+    Args:
+        stage: The stage, whose inputs are done.
+        root: The folder of all stages.
+        place: Where it runs; None: here.
+
+    Returns:
+        None if it finishes, else its failure.
     """
     folder = root / stage.name
     folder.mkdir(parents=True, exist_ok=True)

@@ -30,6 +30,7 @@ _METHOD = (
     "Student's t over crossed random effects of values, objects and clusters (docs/statistics.md)"
 )
 _INSIDE = re.compile(r"[^A-Za-z0-9_.-]+")
+"""Characters that `_slug` replaces."""
 _DETAILS = (
     "chance",
     "ceiling",
@@ -41,7 +42,7 @@ _DETAILS = (
     "clusters",
     "ties",
     "unscored",
-    "speaks_of",
+    "population",
 )
 """Columns of a row that the schema has no field for."""
 
@@ -82,16 +83,13 @@ def write_record(named: NamedRun, submission: Submission, out: Path) -> tuple[Pa
     run, results = named.run, named.results
     developer, _, model = submission.model_id.partition("/")
     collection = _slug(f"jackalope-{results['benchmark']}")
-    identity = json.dumps([results["factors"], submission.model_id, submission.timestamp])
-    # The schema asks for a UUID of version 4; this one is not drawn, so that a run keeps its name.
-    name = str(UUID(bytes=hashlib.sha256(identity.encode()).digest()[:16], version=4))
+    name = _name_of_files(results, submission)
     folder = Path("data") / collection / developer / model
     evaluation_id = f"{collection}/{submission.model_id}/{submission.timestamp}"
 
-    samples = [
-        json.dumps(sample, ensure_ascii=False, allow_nan=False)
-        for sample in _samples(run, results, submission, evaluation_id)
-    ]
+    samples = []
+    for sample in _samples(run, results, submission, evaluation_id):
+        samples.append(json.dumps(sample, ensure_ascii=False, allow_nan=False))
     text = "".join(f"{line}\n" for line in samples)
     samples_path = folder / f"{name}_samples.jsonl"
     record = {
@@ -123,6 +121,14 @@ def write_record(named: NamedRun, submission: Submission, out: Path) -> tuple[Pa
     write_text(out / samples_path, text)
     write_text(out / folder / f"{name}.json", json_text(record))
     return out / folder / f"{name}.json", out / samples_path
+
+
+def _name_of_files(results: Results, submission: Submission) -> str:
+    """The name of the files of a record: a UUID, equal for the same run and submission."""
+    identity = json.dumps([results["factors"], submission.model_id, submission.timestamp])
+    digest = hashlib.sha256(identity.encode()).digest()
+    # The schema asks for a UUID of version 4; this one is not drawn, so that a run keeps its name.
+    return str(UUID(bytes=digest[:16], version=4))
 
 
 def _model_info(run: Run, results: Results, submission: Submission) -> dict[str, Any]:

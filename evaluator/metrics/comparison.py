@@ -21,7 +21,10 @@ def tied(a: np.ndarray, b: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarr
         >>> tied(np.array([0.5, 0.5]), np.array([0.500001, 0.6])).tolist()
         [True, False]
     """
-    return np.abs(a - b) <= tolerance * np.maximum(1, np.maximum(np.abs(a), np.abs(b)))
+    distance = np.abs(a - b)
+    # Relative for logits, whose rounding grows with them; absolute for cosines, which stay below 1.
+    scale = np.maximum(1, np.maximum(np.abs(a), np.abs(b)))
+    return distance <= tolerance * scale
 
 
 def beats(a: np.ndarray, b: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
@@ -81,12 +84,16 @@ def wrong_choices(
         >>> wrong_choices(np.array([[0.1, 0.3, 0.2]]), *masks)[0].tolist()
         [[0.0, 1.0, 0.0]]
     """
-    best_false, best_true = best_score(scores, false), best_score(scores, true)
+    best_false = best_score(scores, false)
+    best_true = best_score(scores, true)
     with np.errstate(invalid="ignore"):
         is_lost = beats(best_false, best_true, tolerance)
         is_tie = tied(best_false, best_true, tolerance)
-        chosen = false & tied(scores, best_false[:, None], tolerance) & is_lost[:, None]
-    return chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1), is_tie
+        ties_for_best = tied(scores, best_false[:, None], tolerance)
+    chosen = false & ties_for_best & is_lost[:, None]
+    n_chosen = chosen.sum(axis=1, keepdims=True)
+    shares = chosen / np.maximum(n_chosen, 1)
+    return shares, is_tie
 
 
 def recall_at_k(
@@ -117,9 +124,14 @@ def recall_at_k(
     """
     best_true = best_score(scores, true)[:, None]
     with np.errstate(invalid="ignore"):
-        at_or_above = (false & ~beats(best_true, scores, tolerance)).sum(axis=1)
-        above = (false & beats(scores, best_true, tolerance)).sum(axis=1)
-    return at_or_above < k, (at_or_above >= k) & (above < k)
+        is_below = beats(best_true, scores, tolerance)
+        is_above = beats(scores, best_true, tolerance)
+    # A row without a true score has nan there, which beats nothing: all false texts count.
+    at_or_above = (false & ~is_below).sum(axis=1)
+    above = (false & is_above).sum(axis=1)
+    is_right = at_or_above < k
+    is_lost_to_ties = ~is_right & (above < k)
+    return is_right, is_lost_to_ties
 
 
 def chance(n_true: np.ndarray, n_false: np.ndarray, k: int = 1) -> np.ndarray:

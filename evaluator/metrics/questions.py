@@ -32,10 +32,15 @@ def all_won(pairs: Iterable[tuple[np.ndarray, np.ndarray]], tolerance: float = T
         >>> [of_questions.tolist() for of_questions in all_won([(first, second)])]
         [[True, False, False], [False, True, False]]
     """
-    pairs = list(pairs)
+    first_beats = []
+    second_beats = []
+    # A missing score is nan: comparisons with it are False, and need no warning.
     with np.errstate(invalid="ignore"):
-        won = np.all([beats(first, second, tolerance) for first, second in pairs], axis=0)
-        lost = np.any([beats(second, first, tolerance) for first, second in pairs], axis=0)
+        for first, second in pairs:
+            first_beats.append(beats(first, second, tolerance))
+            second_beats.append(beats(second, first, tolerance))
+    won = np.all(first_beats, axis=0)
+    lost = np.any(second_beats, axis=0)
     return won, ~won & ~lost
 
 
@@ -122,8 +127,10 @@ def both_won(first: Won, second: Won) -> Won:
         >>> [of_pairs.tolist() for of_pairs in both_won((yes, no), (no, yes))]
         [[False], [True]]
     """
-    won = first[0] & second[0]
-    neither_lost = (first[0] | first[1]) & (second[0] | second[1])
+    first_won, first_tie = first
+    second_won, second_tie = second
+    won = first_won & second_won
+    neither_lost = (first_won | first_tie) & (second_won | second_tie)
     return won, neither_lost & ~won
 
 
@@ -197,8 +204,11 @@ def decomposed_recall(
         [False, True]
     """
     with np.errstate(invalid="ignore"):
-        won = (beats(true, false, tolerance) | ~used).all(axis=1)
-        lost = (beats(false, true, tolerance) & used).any(axis=1)
+        true_beats = beats(true, false, tolerance)
+        false_beats = beats(false, true, tolerance)
+    # Padding decides nothing: it counts as won, and never as lost.
+    won = (true_beats | ~used).all(axis=1)
+    lost = (false_beats & used).any(axis=1)
     return won, ~won & ~lost
 
 
@@ -226,6 +236,10 @@ def category_weights(categories: Sequence[tuple[str, ...]]) -> np.ndarray:
             subcategories[path[:depth]].add(name)
     weight_of_path = {}
     for path, items in items_of_path.items():
-        siblings = [len(subcategories[path[:depth]]) for depth in range(len(path) + 1)]
+        # On the way down, each category shares its weight evenly among its subcategories.
+        siblings = []
+        for depth in range(len(path) + 1):
+            category = path[:depth]
+            siblings.append(len(subcategories[category]))
         weight_of_path[path] = 1 / items / float(np.prod(siblings))
     return np.array([weight_of_path[path] for path in categories])

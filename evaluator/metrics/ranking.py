@@ -74,7 +74,8 @@ class CosineScores:
 
     def __init__(self, images: np.ndarray, texts: np.ndarray):
         """Wrap the embeddings of images and texts."""
-        self._images, self._texts = images, texts
+        self._images = images
+        self._texts = texts
         self.shape = (len(images), len(texts))
 
     def block(self, rows: slice | np.ndarray, columns: slice) -> np.ndarray:
@@ -174,7 +175,8 @@ def ranks(
             columns = slice(left, min(left + COLUMNS, n_texts))
             block = scores.block(rows, columns)
 
-            # Subtract the true pairs of this block.
+            # Subtract the true pairs of this block. Their scores are read from the block itself:
+            # a product of other shape may round them differently, and they were counted as here.
             image, text = pairs_in_block(top, left).T
             scores_in_block = block[image - top, text - left]
             of_images.subtract(scores_in_block, image)
@@ -206,7 +208,9 @@ def _group_by_block(truth: np.ndarray, n_texts: int) -> Callable[[int, int], np.
         int64 (pairs, 2).
     """
     blocks_across = 1 + n_texts // COLUMNS
-    block_of_pair = truth[:, 0] // ROWS * blocks_across + truth[:, 1] // COLUMNS
+    image, text = truth.T
+    # Blocks are numbered row by row.
+    block_of_pair = image // ROWS * blocks_across + text // COLUMNS
     order = np.argsort(block_of_pair, kind="stable")
     sorted_truth, sorted_blocks = truth[order], block_of_pair[order]
 
@@ -226,6 +230,7 @@ class _Counts:
     def __init__(self, n: int, query: np.ndarray, true_scores: np.ndarray, tolerance: float):
         """Find the thresholds of n queries from the scores of true pairs (t,) of `query` (t,)."""
         best = np.full(n, -np.inf, np.float32)
+        # A nan among the true scores stays nan, so that its query is unscored.
         with np.errstate(invalid="ignore"):
             np.maximum.at(best, query, true_scores)
         self.unscored = ~np.isfinite(best)
@@ -267,7 +272,8 @@ def _threshold(truth: np.ndarray, tolerance: float, above: bool) -> np.ndarray:
             middle = (low + high) // 2
             score = _from_order(middle)
             reached = beats(score, truth, tolerance) if above else ~beats(truth, score, tolerance)
-            low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+            low = np.where(reached, low, middle)
+            high = np.where(reached, middle, high)
     return _from_order(high)
 
 

@@ -89,7 +89,8 @@ class Endpoint:
     def __init__(self, url: str, model: str, timeout: float = TIMEOUT):
         from openai import DefaultHttpxClient, OpenAI
 
-        self.url, self.model = url, model
+        self.url = url
+        self.model = model
         self._key = os.environ.get(KEY) or "none"
         # Without redirects, so that images, questions and the key go to the named URL alone.
         client = DefaultHttpxClient(follow_redirects=False)
@@ -220,7 +221,8 @@ class ApiScorer(PairScorer):
     asks_again = True
 
     def __init__(self, endpoint: Endpoint, concurrency: int):
-        self._endpoint, self._concurrency = endpoint, concurrency
+        self._endpoint = endpoint
+        self._concurrency = concurrency
         self.counts = endpoint.counts
         self.batch = BatchSize(_BATCH, PAIR)
         served = self._make_trial_request()
@@ -321,7 +323,8 @@ class ApiAnswerer(Answerer):
     """
 
     def __init__(self, endpoint: Endpoint, concurrency: int):
-        self._endpoint, self._concurrency = endpoint, concurrency
+        self._endpoint = endpoint
+        self._concurrency = concurrency
         self.counts = endpoint.counts
         self._lock = threading.Lock()
         identity = {"weights": endpoint.model, "endpoint": endpoint.url}
@@ -330,7 +333,15 @@ class ApiAnswerer(Answerer):
         self.key = cache_key("api", identity, "in words")
 
     def request(self, chat: Chat, generation: GenerationConfig) -> dict[str, Any]:
-        """The body of the request for a question."""
+        """Make the body of the request for a question, which batch files hold too.
+
+        Args:
+            chat: The question; its images are loaded.
+            generation: How the answer is generated.
+
+        Returns:
+            The body of a chat completion, as JSON data.
+        """
         urls = [data_url(image) for image in chat.show()]
         return {
             "model": self._endpoint.model,
@@ -469,8 +480,10 @@ def completion_of_parts(parts: Iterable[Any]) -> Any:
     from openai.types.chat import ChatCompletion
 
     message: dict[str, Any] = {"role": "assistant", "content": ""}
-    finish = served = ""
-    usage = logprobs = None
+    finish = ""
+    served = ""
+    usage = None
+    logprobs = None
     has_message = False
     for part in parts:
         usage = getattr(part, "usage", None) or usage

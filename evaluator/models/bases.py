@@ -26,6 +26,7 @@ from evaluator.models.image_options import (
 from evaluator.models.pretrained import Pretrained
 
 BATCH = 64
+"""Pairs of image and text that are scored together."""
 PAIR = "pair of image and text"
 
 
@@ -115,7 +116,8 @@ class TowerEncoder(DualEncoder, ABC):
 
     def prepare(self, image: Image.Image) -> Any:
         """The model's input for an RGB image, with overrides of preprocessing."""
-        return self.prepare_image(apply_image_options(image, self.image_options or {}))
+        changed = apply_image_options(image, self.image_options or {})
+        return self.prepare_image(changed)
 
     @torch.inference_mode()
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
@@ -125,9 +127,10 @@ class TowerEncoder(DualEncoder, ABC):
     @torch.inference_mode()
     def encode_images(self, images: Sequence[Any]) -> np.ndarray:
         """Unit embeddings, float32 (n, d), of RGB images or of outputs of `prepare`."""
-        inputs = [
-            self.prepare(image) if isinstance(image, Image.Image) else image for image in images
-        ]
+        inputs = []
+        for image in images:
+            is_prepared = not isinstance(image, Image.Image)
+            inputs.append(image if is_prepared else self.prepare(image))
         return unit(self.image_features(inputs))
 
 
@@ -137,7 +140,9 @@ def unit(features: torch.Tensor) -> np.ndarray:
     >>> unit(torch.tensor([[3.0, 4.0]])).round(2).tolist()
     [[0.6000000238418579, 0.800000011920929]]
     """
-    return np.asarray(F.normalize(features.float(), dim=-1).cpu().numpy())
+    # In float32, since protocols compare cosines.
+    vectors = F.normalize(features.float(), dim=-1)
+    return np.asarray(vectors.cpu().numpy())
 
 
 class CrossEncoder(PairScorer, ABC):
@@ -200,6 +205,7 @@ class CrossEncoder(PairScorer, ABC):
 
         def compute(batch: Sequence[int]) -> np.ndarray:
             needed = sorted({pairs[row][0] for row in batch})
+            # Pairs come in the order of their images: those before the batch are done.
             for image in list(features):
                 if image < needed[0]:
                     del features[image]
@@ -213,4 +219,5 @@ class CrossEncoder(PairScorer, ABC):
             return np.asarray(scores.float().cpu().numpy())
 
         by_image = sorted(range(len(pairs)), key=lambda row: pairs[row][0])
-        return self.batch.fill(compute, by_image, shape=(len(pairs), len(self.channels)))
+        shape = (len(pairs), len(self.channels))
+        return self.batch.fill(compute, by_image, shape=shape)

@@ -14,6 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 import torch
 from PIL import Image
+from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from evaluator.models.contracts import (
@@ -33,6 +34,7 @@ from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 
 BATCH, LANGUAGE_BATCH = 128, 32
+"""Texts that are scored together, by models of n-grams and the like, and by language models."""
 _UNLIMITED = 1_000_000
 """Tokens of a text for a language model without a maximum, such as one with relative positions."""
 _FEWEST_TOKENS = 2
@@ -62,10 +64,13 @@ class BlindScorer(PairScorer, ABC):
             if (fold, text) not in self._scores:
                 missing[fold].add(text)
         for fold, texts in missing.items():
+            # Sorted, so that batches, and with them rounding, are the same in each run.
             ordered = sorted(texts)
-            for text, score in zip(ordered, self._score(ordered, fold), strict=True):
+            scores = self._score(ordered, fold)
+            for text, score in zip(ordered, scores, strict=True):
                 self._scores[fold, text] = score
-        return np.array([[self._scores[key]] for key in keys], dtype=np.float32).reshape(-1, 1)
+        scores_of_keys = [self._scores[key] for key in keys]
+        return np.array(scores_of_keys, dtype=np.float32).reshape(-1, 1)
 
     def _fold(self, image: Any) -> int | None:
         """The fold of an image, on which scores may depend: a number for each part of the run, or
@@ -115,8 +120,11 @@ class NgramScorer(BlindScorer):
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
         """As PairScorer.fit_texts."""
         distinct = sorted(set(texts))
+        # Scores under an earlier fit are void.
         self._scores = {}
-        self._group_of = {image: i for i, group in enumerate(groups) for image in group.images}
+        self._group_of = {}
+        for i, group in enumerate(groups):
+            self._group_of |= dict.fromkeys(group.images, i)
         self._texts_of_group = [group.texts for group in groups]
         self._model = NgramModel(distinct)
         self.info["fitted_texts"] = len(distinct)
@@ -174,7 +182,9 @@ class LanguageModelScorer(BlindScorer):
             readers=TOKENIZER,
         )
         loaded = load_pretrained(name, device, target, **storage)
-        self._model, self._tokenizer, self._device = loaded.model, loaded.tokenizer, loaded.device
+        self._model = loaded.model
+        self._tokenizer = loaded.tokenizer
+        self._device = loaded.device
         start = self._tokenizer.bos_token_id
         self._start = self._tokenizer.eos_token_id if start is None else start
         positions = getattr(self._model.config, "max_position_embeddings", None)
@@ -196,9 +206,10 @@ class LanguageModelScorer(BlindScorer):
         """Mean log-likelihood per token in nats, float64 (n,). NaN for texts without a scored
         token, and for texts longer than the model's maximum."""
         rows = self._ids(texts)
-        usable = [
-            index for index, row in enumerate(rows) if _FEWEST_TOKENS <= len(row) <= self._longest
-        ]
+        usable = []
+        for index, row in enumerate(rows):
+            if _FEWEST_TOKENS <= len(row) <= self._longest:
+                usable.append(index)
         usable.sort(key=lambda index: len(rows[index]))  # so that batches need little padding
         means = np.full(len(rows), np.nan)
 
@@ -211,10 +222,11 @@ class LanguageModelScorer(BlindScorer):
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         start = [] if self._start is None else [self._start]
-        return [
-            start + list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
-            for text in texts
-        ]
+        rows = []
+        for text in texts:
+            ids = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+            rows.append([*start, *ids])
+        return rows
 
     def _means(self, rows: Sequence[list[int]]) -> np.ndarray:
         """Mean log-likelihood of the tokens after the first one, float64 (n,)."""
@@ -225,9 +237,8 @@ class LanguageModelScorer(BlindScorer):
         with torch.inference_mode():
             # The logits at a token are those of the next token.
             logits = self._model(input_ids=ids, attention_mask=mask).logits[:, :-1].float()
-            losses = torch.nn.functional.cross_entropy(
-                logits.transpose(1, 2), ids[:, 1:], reduction="none"
-            )
+            following = ids[:, 1:]
+            losses = F.cross_entropy(logits.transpose(1, 2), following, reduction="none")
         is_token = mask[:, 1:].cpu()
         totals = (losses.cpu().double() * is_token).sum(1)
         return np.asarray((-totals / is_token.sum(1)).numpy())

@@ -101,12 +101,15 @@ class BlipScorer(_Blip):
         return super().score_pairs(images, pairs, contests)
 
     def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
-        model, states = self._loaded.model, torch.stack(list(features))
+        model = self._loaded.model
+        states = torch.stack(list(features))
         hidden, _ = self._read(states, texts)
         match = model.itm_head(hidden[:, 0])
         image_embeddings = F.normalize(model.vision_proj(states[:, 0]), dim=-1)
         cosine = (image_embeddings * self._embed_texts(texts)).sum(1)
-        return torch.stack([match[:, 1] - match[:, 0], cosine], dim=1)
+        # The head has a logit for no match and one for a match.
+        log_odds = match[:, 1] - match[:, 0]
+        return torch.stack([log_odds, cosine], dim=1)
 
     def _embed_texts(self, texts: Sequence[str]) -> torch.Tensor:
         """Unit embeddings (n, d) of texts without an image; each distinct text is embedded once."""
@@ -114,7 +117,8 @@ class BlipScorer(_Blip):
         if missing:
             model = self._loaded.model
             output = model.text_encoder(**self._words(missing))
-            embeddings = F.normalize(model.text_proj(output.last_hidden_state[:, 0]), dim=-1)
+            first_states = output.last_hidden_state[:, 0]
+            embeddings = F.normalize(model.text_proj(first_states), dim=-1)
             self._text_embeddings.update(zip(missing, embeddings, strict=True))
         return torch.stack([self._text_embeddings[text] for text in texts])
 

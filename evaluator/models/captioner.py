@@ -40,11 +40,13 @@ _PIECE = re.compile(r'"[^"]*": "[^"]*"|[^"]+')
 _END = 0
 """The number of the piece that begins and ends every description, and pads batches."""
 _BATCH = 64
+"""Images that are described together."""
 _CELL_SIDE = 8
 """Pixels of a cell: the encoder halves the resolution three times."""
 _EMBEDDING_DEVIATION = 0.02
 """Of the first embeddings, as in GPT-2."""
 _DROPOUT = 0.1
+"""Share of activations that training drops."""
 
 
 def split_pieces(description: str) -> list[str]:
@@ -174,7 +176,9 @@ class Captioner(Answerer):
             device: Where the network is.
             weights: Where the weights come from.
         """
-        self.network, self.config, self.device = network, config, device
+        self.network = network
+        self.config = config
+        self.device = device
         self.pieces: list[str] = config["pieces"]
         """The vocabulary."""
         self._number_of = {piece: number for number, piece in enumerate(self.pieces)}
@@ -190,12 +194,14 @@ class Captioner(Answerer):
     def prepare(self, image: Image.Image) -> Tensor:
         """Convert an RGB image to the network's input, float32 (3, side, side) in −1..1."""
         resized = image.resize((self._side, self._side), Image.Resampling.BICUBIC)
-        pixels = torch.from_numpy(np.array(resized, dtype=np.float32)).permute(2, 0, 1)
-        return pixels / 127.5 - 1
+        pixels = torch.from_numpy(np.array(resized, dtype=np.float32))
+        # Channels first, from 0..255 to −1..1.
+        return pixels.permute(2, 0, 1) / 127.5 - 1
 
     def numbers(self, description: str) -> list[int]:
         """The numbers of the pieces of a description, the end included."""
-        return [*(self._number_of[piece] for piece in split_pieces(description)), _END]
+        pieces = split_pieces(description)
+        return [self._number_of[piece] for piece in pieces] + [_END]
 
     def piece_logits(
         self, images: Sequence[Tensor], descriptions: Sequence[str]
@@ -255,12 +261,14 @@ class Captioner(Answerer):
         written = torch.full((len(images), 1), _END, device=self.device)
         has_ended = torch.zeros(len(images), dtype=torch.bool, device=self.device)
         for _ in range(min(max_pieces, self._length)):
-            following = self.network.logits(cells, written)[:, -1].argmax(-1)
+            logits_at_end = self.network.logits(cells, written)[:, -1]
+            following = logits_at_end.argmax(-1)
             written = torch.cat([written, following[:, None]], 1)
             has_ended |= following == _END
             if has_ended.all():
                 break
 
+        # A row without an end was cut off. Pieces after the end mean nothing.
         answers = []
         for row in written[:, 1:].tolist():
             is_finished = _END in row

@@ -38,6 +38,7 @@ logger = logging.getLogger(__name__)
 _TORCH_ERROR = "OutOfMemoryError"
 """The class of torch's error, by name: metrics are computed without importing torch."""
 _MEMORY_MESSAGES = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
+"""Phrases in other errors that say that memory ran out."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

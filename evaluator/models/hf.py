@@ -94,10 +94,10 @@ class HfEncoder(TowerEncoder):
         """Token ids, int64 (n, text_length), or their fingerprints, int64 (n, 4), if texts may be
         longer than _LONG."""
         if self._length > _LONG:
-            ids = self._tokenizer(
+            encoded = self._tokenizer(
                 self._texts_to_read(texts), truncation=True, max_length=self._length
-            )["input_ids"]
-            return fingerprints(np.array(row, np.int64).tobytes() for row in ids)
+            )
+            return fingerprints(np.array(row, np.int64).tobytes() for row in encoded["input_ids"])
         return np.asarray(self._tokenize(texts)["input_ids"].numpy().astype(np.int64))
 
     def text_inputs(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
@@ -109,7 +109,8 @@ class HfEncoder(TowerEncoder):
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """As TowerEncoder.token_counts."""
-        return [len(row) for row in self._tokenizer(self._texts_to_read(texts))["input_ids"]]
+        ids = self._tokenizer(self._texts_to_read(texts))["input_ids"]
+        return [len(row) for row in ids]
 
     def prepare_image(self, image: Image.Image) -> Any:
         """The model's inputs for an RGB image: tensors by name, each with a first dimension of
@@ -229,12 +230,15 @@ class QwenEncoder(HfEncoder):
         return hidden[torch.arange(len(last), device=hidden.device), last]
 
     def _resize(self, image: Image.Image) -> Image.Image:
-        least, most = (squares * self._square**2 for squares in self._SQUARES)
+        fewest, greatest = self._SQUARES
+        pixels_of_square = self._square**2
+        least, most = fewest * pixels_of_square, greatest * pixels_of_square
         height, width = smart_resize(image.height, image.width, self._square, least, most)
         return image.resize((width, height), Image.Resampling.BICUBIC)
 
 
 _ENCODERS = {"blip": BlipEncoder, "qwen3_vl": QwenEncoder}
+"""By type of model, the encoder of models that compute embeddings in their own way."""
 
 
 def load_hf(name: str, device: str | None, **arguments: Unpack[HfArguments]) -> HfEncoder:

@@ -16,6 +16,7 @@ from generator.base.errors import UserError
 from generator.base.limits import check_file
 
 _MODULES_WITH_BARS = ("transformers.utils.logging", "diffusers.utils.logging")
+"""Modules of libraries that show progress bars."""
 _OFFLINE_PHRASES = ("connect", "offline mode", "resolve", "Hub", "download")
 """Phrases in errors of a download."""
 _UNFIT_PHRASES = ("mismatch", "state_dict")
@@ -23,6 +24,7 @@ _UNFIT_PHRASES = ("mismatch", "state_dict")
 _LONGEST_REASON = 160
 """Characters of a library's error that a message quotes."""
 _WEIGHT_SUFFIXES = {".bin", ".ckpt", ".pt", ".pth", ".safetensors", ".tar"}
+"""Suffixes of files of weights."""
 _LFS_POINTER = b"version https://git-lfs"
 """How a file begins that Git LFS has not fetched yet."""
 
@@ -123,7 +125,8 @@ def loading(source: ModelSource) -> Iterator[None]:
 
 
 def _explain(source: ModelSource, error: Exception) -> str:
-    text, reason = str(error), first_line(error)
+    text = str(error)
+    reason = first_line(error)
     if is_out_of_memory(error):
         return (
             f"There is not enough memory to load '{source.name}'; choose --device cpu or a smaller "

@@ -36,11 +36,14 @@ def apply_image_options(image: Image.Image, options: ImageOptions) -> Image.Imag
     if framing == "squash":
         return image.resize((side, side), Image.Resampling.BICUBIC)
     square = Image.new("RGB", (side, side))
-    square.paste(image, ((side - image.width) // 2, (side - image.height) // 2))
+    left = (side - image.width) // 2
+    top = (side - image.height) // 2
+    square.paste(image, (left, top))
     return square
 
 
 _WORDS = {"pad": "pad with black to a square", "squash": "stretch to a square, bicubic"}
+"""A framing in words."""
 
 
 def describe_image_options(options: ImageOptions) -> str:

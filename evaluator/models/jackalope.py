@@ -50,6 +50,7 @@ _OF_DIFFUSERS = {
     "tokenizer",
     "tokenizer_2",
 }
+"""Files and folders of a model, as each library saves it."""
 _CAPTIONER = "captioner"
 """Stands for the format of captioners, which are no family."""
 _FILES = {
@@ -59,6 +60,7 @@ _FILES = {
     "hf": _OF_TRANSFORMERS,
     "vilt": _OF_TRANSFORMERS,
 }
+"""By family, the files that the folder of a trained model may have."""
 
 
 def load_jackalope(name: str, device: str | None, **arguments: str) -> Model:

@@ -10,6 +10,9 @@ import torch
 
 from generator.base.errors import UserError
 
+_ACTIVATION = re.compile("GELU|ReLU|SiLU|Swish|Tanh|Activation")
+"""In the class names of activation functions."""
+
 
 def best_device(name: str | None) -> torch.device:
     """The named device. None means the GPU of this process (number LOCAL_RANK, else the first), or
@@ -122,6 +125,4 @@ def weights_digest(network: torch.nn.Module) -> str:
 def activations(network: torch.nn.Module) -> str:
     """Class names of the activation functions among a network's modules, such as `QuickGELU`."""
     names = {type(module).__name__ for module in network.modules()}
-    return ", ".join(
-        sorted(name for name in names if re.search("GELU|ReLU|SiLU|Swish|Tanh|Activation", name))
-    )
+    return ", ".join(sorted(filter(_ACTIVATION.search, names)))

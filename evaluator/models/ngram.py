@@ -11,7 +11,9 @@ ORDER = 3
 _STRENGTH = 1.0
 """Strength of the smoothing, as a number of occurrences."""
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]|_+")
+"""A word, also one with apostrophes or hyphens inside; or a punctuation mark."""
 _START, _END = "<s>", "</s>"
+"""Stand before the first and after the last word of a text."""
 Gram = tuple[str, ...]
 """The words of an n-gram, or of a context and _ANY_WORD."""
 _ANY_WORD = ""
@@ -38,7 +40,9 @@ class NgramModel:
     def __init__(self, texts: Iterable[str]):
         self._texts = set(texts)
         self._counts = self._count(self._texts)
-        vocabulary = {token for text in self._texts for token in tokens(text)}
+        vocabulary: set[str] = set()
+        for text in self._texts:
+            vocabulary.update(tokens(text))
         self._vocabulary_size = len(vocabulary) + 2  # the end, and unknown words
 
     def perplexities(self, texts: Iterable[str], without: Iterable[str] = ()) -> dict[str, float]:
@@ -61,6 +65,7 @@ class NgramModel:
         for text in texts:
             padded = _pad(text)
             for i in range(ORDER - 1, len(padded)):
+                # Every context of the word, from none to the longest.
                 for length in range(ORDER):
                     context = tuple(padded[i - length : i])
                     counts[(*context, padded[i])] += 1
@@ -82,7 +87,8 @@ class NgramModel:
         probability = 1 / self._vocabulary_size
         for length in range(ORDER):
             context = tuple(padded[i - length : i])
-            gram, any_word = (*context, padded[i]), (*context, _ANY_WORD)
+            gram = (*context, padded[i])
+            any_word = (*context, _ANY_WORD)
             gram_count = self._counts.get(gram, 0) - left_out.get(gram, 0)
             context_count = self._counts.get(any_word, 0) - left_out.get(any_word, 0)
             probability = (gram_count + _STRENGTH * probability) / (context_count + _STRENGTH)
@@ -90,4 +96,5 @@ class NgramModel:
 
 
 def _pad(text: str) -> list[str]:
+    """The tokens with start and end marks, so that the first word has a whole context."""
     return [_START] * (ORDER - 1) + tokens(text) + [_END]

@@ -21,6 +21,7 @@ from generator.base.files import read_json
 TOKENIZER = ("AutoTokenizer",)
 TOKENIZER_AND_IMAGES = ("AutoTokenizer", "AutoImageProcessor")
 PROCESSOR = ("AutoProcessor",)
+"""Classes of transformers that are loaded with a model."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _INCIDENTAL = {
     "transformers_version",

@@ -37,6 +37,7 @@ from generator.base.errors import UserError
 
 _OPEN_CLIP_METHODS = ("encode_image", "encode_text")
 _TRANSFORMERS_METHODS = ("get_image_features", "get_text_features")
+"""Methods by which the objects of both libraries are recognised."""
 _TUPLES = "(model, preprocess, tokenizer) of open_clip or (model, processor) of transformers"
 _MOST_LISTED = 8
 """Names of a module that an error message lists."""
@@ -130,9 +131,11 @@ def _import(place: str, spec: str) -> ModuleType:
             f"model."
         )
     if file:
-        folder, name = str(file.parent), file.stem
+        folder = str(file.parent)
+        name = file.stem
     else:
-        folder, name = os.getcwd(), place
+        folder = os.getcwd()
+        name = place
     if folder not in sys.path:
         # It stays there, as when Python runs a file, for later imports of the model.
         sys.path.insert(0, folder)

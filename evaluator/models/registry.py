@@ -257,8 +257,18 @@ def load_model(spec: str | Spec, device: str | None) -> Model:
 
 
 def load_answering(spec: str, device: str | None) -> Answerer:
-    """Load the model that a spec names for questions in words. Raises UserError as `load_model`,
-    and for a family whose models cannot answer."""
+    """Load the model that a spec names for questions in words.
+
+    Args:
+        spec: The spec.
+        device: The device that the user named; None for the best one.
+
+    Returns:
+        The model.
+
+    Raises:
+        UserError: As `load_model`, and for a family whose models cannot answer.
+    """
     parsed = read_spec(spec)
     answering = _check_answering(parsed)
     _announce_import(parsed.family, answering)

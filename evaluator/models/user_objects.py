@@ -48,6 +48,7 @@ from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 
 BATCH = 128
+"""Images, texts or pairs that an object gets in a call."""
 _METHODS = "encode_images and encode_texts, or score_pairs, or score"
 
 
@@ -108,7 +109,9 @@ class _Adapter:
     """As `Model.exposure`."""
 
     def __init__(self, model: Any, spec: str, *, source: Any, device: str | None):
-        self._model, self._spec, self._source = model, spec, source
+        self._model = model
+        self._spec = spec
+        self._source = source
         with user_code(spec, "eval"):
             networks = [network.eval() for network in networks_of(model)]
         self.info = {"weights": spec, "parameters": 0, "precision": "its own", "device": "its own"}
@@ -300,7 +303,10 @@ class ScorerAdapter(_Adapter, PairScorer):
             # The batch gets its own images alone, and pairs that index these.
             used_images = sorted({pairs[row][0] for row in batch})
             index_of = {image: index for index, image in enumerate(used_images)}
-            batch_pairs = [(index_of[pairs[row][0]], pairs[row][1]) for row in batch]
+            batch_pairs = []
+            for row in batch:
+                image, text = pairs[row]
+                batch_pairs.append((index_of[image], text))
             return self._score([images[image] for image in used_images], batch_pairs, None)
 
         shape = (len(pairs), len(self.channels))
@@ -312,9 +318,11 @@ class ScorerAdapter(_Adapter, PairScorer):
         """Scores, float32 (pairs, channels); NaN for scores that are not finite."""
         expected = (len(pairs), len(self.channels))
         if self._in_bulk:
-            method, scores = "score_pairs", self._score_in_bulk(images, pairs, contests)
+            method = "score_pairs"
+            scores = self._score_in_bulk(images, pairs, contests)
         else:
-            method, scores = "score", self._score_singly(images, pairs)
+            method = "score"
+            scores = self._score_singly(images, pairs)
         if scores.dtype.kind not in "fiu" or scores.shape != expected:
             raise self._wrong(method, f"numbers of shape {expected}", scores)
         # NaN marks items as unscored, while infinity would win or lose every comparison.

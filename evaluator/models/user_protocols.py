@@ -80,7 +80,15 @@ class UserSinglePairScorer(Protocol):
     """As `UserPairScorer`, for one pair at a time and one channel."""
 
     def score(self, image: Image.Image, text: str) -> Any:
-        """One number: higher means that the text fits better."""
+        """Score a pair.
+
+        Args:
+            image: An RGB image.
+            text: The text.
+
+        Returns:
+            One number: higher means that the text fits better; NaN for no score.
+        """
         ...
 
 
@@ -92,13 +100,29 @@ class UserAnswerer(Protocol):
     """
 
     def answer(self, images: list[Image.Image], question: str) -> str:
-        """Answer a question about one or two RGB images."""
+        """Answer a question.
+
+        Args:
+            images: One or two RGB images, in the order in which the question names them.
+            question: The question, with the possible answers.
+
+        Returns:
+            The answer, in words.
+        """
         ...
 
 
 def implements(model: object, protocol: type) -> bool:
-    """Whether an object has all methods of one of these protocols, also if it looks them up
-    itself."""
+    """Check whether an object has all methods of a protocol, also if it looks them up itself.
+
+    Args:
+        model: The object.
+        protocol: One of the protocols of this module.
+
+    Returns:
+        Whether it has them.
+    """
+    # Not isinstance, which from Python 3.12 on does not see what __getattr__ looks up.
     methods = [name for name in vars(protocol) if not name.startswith("_")]
     return all(callable(getattr(model, name, None)) for name in methods)
 

@@ -39,7 +39,8 @@ class ViltScorer(CrossEncoder):
 
     def __init__(self, loaded: Pretrained):
         super().__init__(loaded, loaded.model.config.max_position_embeddings)
-        self.network, self.device = loaded.model, loaded.device
+        self.network = loaded.model
+        self.device = loaded.device
         self.processors = (loaded.tokenizer, loaded.image_processor)
         self.info |= {"patches": "all"}
         self.key = loaded.key("vilt", self._length)
@@ -82,12 +83,14 @@ class ViltScorer(CrossEncoder):
         patches.
         """
         embeddings, config = self._loaded.model.vilt.embeddings, self._loaded.model.config
-        # The learned positions are those of a square; they are stretched to each image's shape.
+        # The first position is that of the class token. The others are of the patches of a square;
+        # they are stretched to each image's shape.
+        all_positions = embeddings.position_embeddings
+        class_token = embeddings.cls_token + all_positions[:, :1]
         side = config.image_size // config.patch_size
-        square_positions = (
-            embeddings.position_embeddings[:, 1:].transpose(1, 2).unflatten(2, (side, side))
-        )
-        class_token = embeddings.cls_token + embeddings.position_embeddings[:, :1]
+        square_positions = all_positions[:, 1:].transpose(1, 2).unflatten(2, (side, side))
+
+        # Images of one shape are embedded together.
         images_of_shape: dict[torch.Size, list[int]] = defaultdict(list)
         for index, image in enumerate(images):
             images_of_shape[image.shape].append(index)
@@ -108,12 +111,15 @@ class ViltScorer(CrossEncoder):
         words = self._loaded.tokenizer(
             list(texts), padding=True, truncation=True, max_length=self._length, return_tensors="pt"
         )
-        # Images of several shapes are padded to the longest, once each, and then repeated.
+        # Images of several shapes are padded to the longest, once each, and then repeated. Tensors
+        # have no cheap equality, so an image that several texts share is known by its id.
         distinct = list({id(image): image for image in features}.values())
         index_of = {id(image): index for index, image in enumerate(distinct)}
         lengths = [len(image) for image in distinct]
         longest = max(lengths)
-        padded = [F.pad(image, (0, 0, 0, longest - len(image))) for image in distinct]
+        padded = []
+        for image in distinct:
+            padded.append(F.pad(image, (0, 0, 0, longest - len(image))))
         mask = torch.arange(longest) < torch.tensor(lengths)[:, None]
         rows = torch.tensor([index_of[id(image)] for image in features], device=self.device)
         images = {
@@ -124,6 +130,14 @@ class ViltScorer(CrossEncoder):
 
 
 def load_vilt(name: str, device: str | None, **precision: Unpack[Precision]) -> ViltScorer:
-    """Load a folder or a name on the Hub. Raises UserError when it is not a ViLT model with a
-    retrieval head."""
+    """Load ViLT with its retrieval head.
+
+    Args:
+        name: A folder, or a name on the Hub.
+        device: The device that the user named; None for the best one.
+        precision: The number format.
+
+    Raises:
+        UserError: It is not a ViLT model with a retrieval head.
+    """
     return ViltScorer(load_pretrained(name, device, _TARGET, **precision))

@@ -49,7 +49,9 @@ from generator.base.errors import UserError
 
 logger = logging.getLogger(__name__)
 _BATCH = 8
+"""Pairs of image and question that are asked together."""
 _BLIP = {"blip": "BlipForQuestionAnswering"}
+"""By type of model, the class of BLIP for questions."""
 _TOLERANCE = {torch.float32: 1e-4}
 """Difference of log odds up to which both ways to compute a prefix agree, by the model's dtype."""
 _HALF_TOLERANCE = 0.1
@@ -103,10 +105,11 @@ class SharedPrefix:
         cache = copy.deepcopy(self._cache)
         cache.batch_repeat_interleave(len(rows))
         suffixes = [self._suffixes[row] for row in rows]
-        last = torch.tensor([len(suffix) - 1 for suffix in suffixes], device=suffixes[0].device)
         inputs = {"input_ids": pad_sequence(suffixes, batch_first=True), self._cache_name: cache}
         logits: torch.Tensor = self._model(**inputs, use_cache=True).logits
-        return logits[torch.arange(len(rows), device=logits.device), last.to(logits.device)]
+        # The logits at the last token of each suffix, before its padding.
+        last = torch.tensor([len(suffix) - 1 for suffix in suffixes], device=logits.device)
+        return logits[torch.arange(len(rows), device=logits.device), last]
 
 
 def _without_common_prefix(prompts: Sequence[list[int]]) -> list[list[int]]:
@@ -151,7 +154,9 @@ class VqaScorer(PairScorer, Answerer):
     def __init__(self, loaded: Pretrained):
         self._loaded = loaded
         self.batch = BatchSize(_BATCH, PAIR)
-        self._model, self._processor, tokenizer = loaded.model, loaded.processor, loaded.tokenizer
+        self._model = loaded.model
+        self._processor = loaded.processor
+        tokenizer = loaded.tokenizer
         tokenizer.padding_side = "right"
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
@@ -205,7 +210,10 @@ class VqaScorer(PairScorer, Answerer):
         Texts are scored by length, so that batches need little padding. The pairs of an image share
         its prefix; an image with one pair has nothing to share, and is batched with others.
         """
-        askable = [row for row, (_, text) in enumerate(pairs) if not self._has_special_token(text)]
+        askable = []
+        for row, (_, text) in enumerate(pairs):
+            if not self._has_special_token(text):
+                askable.append(row)
         by_length = sorted(askable, key=lambda row: len(pairs[row][1]))
         rows_of_image: dict[int, list[int]] = {}
         for row in by_length:
@@ -219,15 +227,16 @@ class VqaScorer(PairScorer, Answerer):
                 continue
             texts = [pairs[row][1] for row in rows]
             compute_prefix = partial(self._shared_prefix, texts=texts)
+            # As a batch of one image, which gives the usual error where memory runs out.
             ((_, prefix),) = BatchSize(1, "image").run(compute_prefix, [images[image]])
             for part, logits in self.batch.run(prefix.last_logits, range(len(rows))):
                 part_rows = [rows[place] for place in part]
                 scores[part_rows] = self._answers.scores(logits).numpy(force=True)
 
         def compute(rows: Sequence[int]) -> np.ndarray:
-            logits = self._logits(
-                [images[pairs[row][0]] for row in rows], [pairs[row][1] for row in rows]
-            )
+            batch_images = [images[pairs[row][0]] for row in rows]
+            batch_texts = [pairs[row][1] for row in rows]
+            logits = self._logits(batch_images, batch_texts)
             return self._answers.scores(logits).numpy(force=True)
 
         unshared.sort(key=lambda row: len(pairs[row][1]))
@@ -266,9 +275,9 @@ class VqaScorer(PairScorer, Answerer):
     def _generate(self, chats: Sequence[Chat], generation: GenerationConfig) -> list[Answer]:
         """Answer a batch of questions."""
         # Padding is on the left, since the model continues where a prompt ends.
-        inputs = self._inputs(
-            [chat.show() for chat in chats], [chat.text for chat in chats], padding_side="left"
-        )
+        images = [chat.show() for chat in chats]
+        texts = [chat.text for chat in chats]
+        inputs = self._inputs(images, texts, padding_side="left")
         torch.manual_seed(chats[0].seed)
         # Replaces the sampling settings of published models, such as a top_k of 1.
         sampling: dict[str, Any] = {"temperature": None, "top_p": None, "top_k": None}
@@ -307,9 +316,10 @@ class VqaScorer(PairScorer, Answerer):
 
     def _end_ids(self) -> set[int]:
         """The ids of tokens that end an answer."""
+        # A configuration has one end, several, or none.
         ends = self._model.generation_config.eos_token_id
-        ids = {self._loaded.tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])}
-        return ids - {None}
+        end_ids = ends if isinstance(ends, list) else [ends]
+        return {self._loaded.tokenizer.eos_token_id, *end_ids} - {None}
 
     def _shared_prefix(self, images: Sequence[Image.Image], texts: Sequence[str]) -> SharedPrefix:
         """The shared prefix of the prompts of a single image."""
@@ -370,10 +380,9 @@ class VqaScorer(PairScorer, Answerer):
         self, images: Sequence[Sequence[Image.Image]], texts: Sequence[str], **options: Any
     ) -> Any:
         """The model's inputs for questions, each with its images. options: of the processor."""
-        prompts = [
-            self._prompt(text, len(own_images))
-            for text, own_images in zip(texts, images, strict=True)
-        ]
+        prompts = []
+        for text, own_images in zip(texts, images, strict=True):
+            prompts.append(self._prompt(text, len(own_images)))
         batch_images: list[Any] = [list(own_images) for own_images in images]
         if not self._has_template:
             if any(len(own_images) > 1 for own_images in images):
@@ -395,7 +404,8 @@ class VqaScorer(PairScorer, Answerer):
 
     def _logits(self, images: Sequence[Image.Image], texts: Sequence[str]) -> torch.Tensor:
         """Logits (n, vocabulary) of the first token after the prompt."""
-        inputs = self._inputs([[image] for image in images], [question(text) for text in texts])
+        questions = [question(text) for text in texts]
+        inputs = self._inputs([[image] for image in images], questions)
         if self._decoder_start is not None:
             begin = torch.full((len(texts), 1), self._decoder_start, device=self._loaded.device)
             return self._model(**inputs, decoder_input_ids=begin).logits[:, -1]
@@ -403,8 +413,10 @@ class VqaScorer(PairScorer, Answerer):
         # before the text.
         mask = inputs.get("attention_mask", torch.ones_like(inputs["input_ids"]))
         length = mask.shape[1]
-        last = (mask * torch.arange(length, device=mask.device)).argmax(1) - length
+        places = torch.arange(length, device=mask.device)
+        last = (mask * places).argmax(1) - length
         if self._selects_logits:
+            # Logits of all tokens of an image take much memory.
             kept_places, last = last.unique(return_inverse=True)
             inputs |= {"logits_to_keep": kept_places, "use_cache": False}
         logits = self._model(**inputs).logits
@@ -440,10 +452,9 @@ class VqaScorer(PairScorer, Answerer):
 def _decoder_start(model: Any) -> int | None:
     """The first token of an encoder-decoder's answer; None for a decoder-only model."""
     texts = model.config.get_text_config()
-    is_encoder_decoder = getattr(model.config, "is_encoder_decoder", False) or getattr(
-        texts, "is_encoder_decoder", False
-    )
-    if not is_encoder_decoder:
+    # The model's own configuration says it, or only that of its text model.
+    configs = (model.config, texts)
+    if not any(getattr(config, "is_encoder_decoder", False) for config in configs):
         return None
     candidates = (
         (model.generation_config, "decoder_start_token_id"),
@@ -490,7 +501,8 @@ def load_vqa(
 
 def as_vqa_scorer(loaded: Pretrained) -> VqaScorer | BlipVqaScorer | None:
     """The scorer of a loaded model; None if its class does not answer questions about images."""
-    model_type, name = loaded.model.config.model_type, type(loaded.model).__name__
+    model_type = loaded.model.config.model_type
+    name = type(loaded.model).__name__
     if _BLIP.get(model_type) == name:
         return BlipVqaScorer(loaded)
     return VqaScorer(loaded) if TYPES.get(model_type) == name else None

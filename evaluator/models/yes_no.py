@@ -15,6 +15,7 @@ from generator.base.errors import UserError
 
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 CHANNELS = ("log_odds", "p_yes")
+"""The scores of an answer: log odds of yes against no, and the probability of yes."""
 _ROUNDING = 1e-7
 """Rounding error of a sum of listed probabilities, float32."""
 _WORD_STARTS = "Ġ▁ "
@@ -65,8 +66,12 @@ class AnswerTokens:
         """log P(yes) − log P(no) and P(yes), float32 (n, 2), from the logits (n, vocabulary) of the
         answer's first token."""
         logits = logits.float()
-        yes, no = (logits[:, ids].logsumexp(1) for ids in self.ids.values())
-        return torch.stack([yes - no, (yes - logits.logsumexp(1)).exp()], dim=1)
+        # Logarithms of sums of probabilities, all short of the same constant.
+        yes = logits[:, self.ids["yes"]].logsumexp(1)
+        no = logits[:, self.ids["no"]].logsumexp(1)
+        all_tokens = logits.logsumexp(1)
+        p_yes = (yes - all_tokens).exp()
+        return torch.stack([yes - no, p_yes], dim=1)
 
 
 class Score(NamedTuple):
@@ -105,8 +110,10 @@ def score_of_tokens(listed: Sequence[tuple[str, float]]) -> Score | None:
             logarithms[answer].append(logarithm)
     if not logarithms["yes"] and not logarithms["no"]:
         return None
-    unlisted = max(_ROUNDING, 1 - sum(math.exp(logarithm) for _, logarithm in possible))
-    bound = min(math.log(unlisted), *(logarithm for _, logarithm in possible))
+    listed_logarithms = [logarithm for _, logarithm in possible]
+    listed_sum = sum(math.exp(logarithm) for logarithm in listed_logarithms)
+    unlisted = max(_ROUNDING, 1 - listed_sum)
+    bound = min(math.log(unlisted), *listed_logarithms)
     yes = float(np.logaddexp.reduce(logarithms["yes"] or [bound]))
     no = float(np.logaddexp.reduce(logarithms["no"] or [bound]))
     is_bounded = not (logarithms["yes"] and logarithms["no"])

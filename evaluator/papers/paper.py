@@ -1,7 +1,7 @@
 """`Paper`: the tables and figures of a paper, by their numbers; makes them from results and writes
 their files."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -207,19 +207,28 @@ def changed_elsewhere(number: str = "F") -> PaperTable:
 
 def _main_rows(labels: Sequence[LabelledRuns]) -> list[Selection]:
     """A row for each benchmark, main metric, kind, skill, level and split of some results."""
-    names = ("benchmark", "protocol", "metric", "kind", "skill", "level", "split")
-    rows_of_key: dict[tuple[object, ...], Selection] = {}
+    names = ("protocol", "metric", "kind", "skill", "level", "split")
+    row_of_values: dict[tuple[object, ...], Selection] = {}
     for label in labels:
         for entry in label.entries:
-            splits = reported_splits(row["split"] for row in entry["rows"])
-            for row in entry["rows"]:
-                is_main = row["is_main"] and not row["is_gap"] and row["n"] is None
-                if is_main and row["split"] in splits:
-                    values = dict(zip(names, (row[name] for name in names), strict=True))
-                    words = [str(value) for value in list(values.values())[1:] if value]
-                    head = f"{values['benchmark']}: {' '.join(words)}"
-                    rows_of_key[tuple(values.values())] = Selection(head, values)
-    return list(rows_of_key.values())
+            for row in _reported_main_rows(entry):
+                words = [str(row[name]) for name in names if row[name]]
+                head = f"{row['benchmark']}: {' '.join(words)}"
+                values = {name: row[name] for name in ("benchmark", *names)}
+                row_of_values[tuple(values.values())] = Selection(head, values)
+    return list(row_of_values.values())
+
+
+def _reported_main_rows(entry: Results) -> list[Mapping[str, object]]:
+    """The rows of an entry that are a main metric of a reported split, over all numbers of
+    atoms."""
+    splits = reported_splits(row["split"] for row in entry["rows"])
+    reported: list[Mapping[str, object]] = []
+    for row in entry["rows"]:
+        is_main = row["is_main"] and not row["is_gap"] and row["n"] is None
+        if is_main and row["split"] in splits:
+            reported.append(row)
+    return reported
 
 
 def _change(label: LabelledRuns, row_filter: RowFilter) -> Cell:

@@ -32,7 +32,16 @@ SIZES = ("items", "clusters", "unscored", "ties")
 
 
 def result(label: LabelledRuns, row_filter: RowFilter) -> Cell:
-    """The value of the selected row, with its interval and standard deviation if it has them."""
+    """Show the value of the selected row.
+
+    Args:
+        label: The runs of a line of the table.
+        row_filter: Selects one row of their results.
+
+    Returns:
+        The value, with its interval and standard deviation if it has them; without a row, the
+        reason why.
+    """
     row, entry = label.find(row_filter)
     if row is None:
         return Cell(reason=label.why_missing(row_filter))
@@ -40,8 +49,15 @@ def result(label: LabelledRuns, row_filter: RowFilter) -> Cell:
 
 
 def over_n(label: LabelledRuns, row_filter: RowFilter) -> Cell:
-    """A mean over n with its standard deviation over n (COMPASS, table 2); for a filter with an n,
-    its `result`."""
+    """Show a mean over n with its standard deviation over n (COMPASS, table 2).
+
+    Args:
+        label: The runs of a line of the table.
+        row_filter: Selects one row of their results.
+
+    Returns:
+        The mean and the deviation; for a filter with an n, its `result`.
+    """
     cell = result(label, row_filter)
     if row_filter.get("n") is not None or not cell.numbers:
         return cell
@@ -126,7 +142,8 @@ def selections(
         rows += [row for row, _ in label.select({**others, **row_filter})]
     splits = reported_splits(row["split"] for row in rows)
     combinations = []
-    for values in {tuple(row.get(name) for name in names) for row in rows}:
+    distinct_values = {tuple(row.get(name) for name in names) for row in rows}
+    for values in distinct_values:
         combination = dict(zip(names, values, strict=True))
         is_reported = "split" not in names or combination["split"] in splits
         if None not in values and is_reported:
@@ -138,9 +155,13 @@ def selections(
         """Splits in the order of reports; numbers before longer ones."""
         ranks: list[Any] = []
         for name, value in combination.items():
-            ranks.append((splits.index(value), "") if name == "split" else (len(str(value)), value))
+            if name == "split":
+                ranks.append((splits.index(value), ""))
+            else:
+                ranks.append((len(str(value)), value))
         return ranks
 
+    # Heads name what tells selections apart; a single kind or skill is named all the same.
     named = []
     for name in names:
         differs = len({combination[name] for combination in combinations}) > 1
@@ -201,9 +222,13 @@ def by_label(
             lines.append(Line(names, cells[i], rule=j == 0 and i > 0))
     entries = _entries_of(lines)
     summary, limit_notes = _summary_lines(lines, len(columns), has_row_heads + depth)
+    heads = [head] if has_row_heads else []
+    heads.append(named)
+    # Labels of several parts have a column for each part.
     variants = ["variant", *(f"variant {i}" for i in range(2, depth))]
+    heads += variants[: depth - 1]
     return Table(
-        [*([head] if has_row_heads else []), named, *variants[: depth - 1]],
+        heads,
         [Column(column.head, column.group) for column in columns],
         [*lines, *summary],
         notes=[*notes, *absent_notes, *notes_of(entries), *limit_notes],
@@ -260,9 +285,14 @@ def _summary_lines(
         rows_of_column.append([line.cells[i].numbers for line in lines])
     summary = {"chance": [chance_cell(rows) for rows in rows_of_column]}
     notes = []
-    if any(has_low_ceiling(row) for rows in rows_of_column for row in rows):
+    all_rows = [row for rows in rows_of_column for row in rows]
+    if any(has_low_ceiling(row) for row in all_rows):
         notes.append(CEILING)
-        summary["ceiling"] = [ceiling_cell([row for row in rows if row]) for rows in rows_of_column]
+        ceilings = []
+        for rows in rows_of_column:
+            # Cells without a number have no row.
+            ceilings.append(ceiling_cell([row for row in rows if row]))
+        summary["ceiling"] = ceilings
     for name in SIZES:
         summary[name] = [count_cell(rows, name) for rows in rows_of_column]
     # A line of which no column has a number says nothing.
@@ -280,6 +310,7 @@ def _entries_of(lines: Sequence[Line]) -> list[Any]:
     entries = {}
     for line in lines:
         for cell in line.cells:
+            # Results are compared by identity: they are large, and cells share them.
             if "rules" in cell.of:
                 entries[id(cell.of)] = cell.of
     return list(entries.values())

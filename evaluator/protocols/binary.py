@@ -49,6 +49,7 @@ class Binary(Protocol):
         items = scores.items(self.name)
         accuracy = recall(items, items.false, "accuracy")
         n_kinds = len(set(items.kind))
+        # Of a single kind, the row over all kinds would repeat that of the kind.
         rows = tabulate(items, [accuracy]) if n_kinds > 1 else []
         rows += tabulate(items, [accuracy], ["kind"])
         if scores.averages_categories:
@@ -84,10 +85,12 @@ def find_counterparts(items: Items, twins: Mapping[str, str]) -> np.ndarray:
     Returns:
         Row numbers (pairs, 2), sorted; in each pair the item that comes first in `items` is first.
     """
-    # For each two texts: the items of which the alphabetically first one is true, and those of
-    # which the other is.
+    # For each two texts of a split and kind: the items of which the alphabetically first one is
+    # true, and those of which the other is.
     sides: dict[tuple[str, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    has_two_texts = (items.truth.sum(axis=1) == 1) & (items.false.sum(axis=1) == 1)
+    n_true = items.truth.sum(axis=1)
+    n_false = items.false.sum(axis=1)
+    has_two_texts = (n_true == 1) & (n_false == 1)
     for row in np.flatnonzero(has_two_texts).tolist():
         true_text = items.text_id[row, items.truth[row].argmax()]
         false_text = items.text_id[row, items.false[row].argmax()]
@@ -98,7 +101,9 @@ def find_counterparts(items: Items, twins: Mapping[str, str]) -> np.ndarray:
     pairs: list[tuple[int, int]] = []
     for one_side, other_side in sides.values():
         pairs += _pair_rows(items, twins, one_side, other_side)
-    return np.array(sorted(sorted(pair) for pair in pairs), dtype=int).reshape(-1, 2)
+    in_order = sorted(sorted(pair) for pair in pairs)
+    # The reshape is for no pairs at all.
+    return np.array(in_order, dtype=int).reshape(-1, 2)
 
 
 def _pair_rows(
@@ -108,7 +113,9 @@ def _pair_rows(
     row_of_scene = {items.scene_id[row]: row for row in other_side}
     pairs, unpaired = [], []
     for row in one_side:
-        twin_row = row_of_scene.pop(twins.get(items.scene_id[row], ""), None)
+        twin = twins.get(items.scene_id[row], "")
+        # Taken out of the dictionary, so that no row is in two pairs.
+        twin_row = row_of_scene.pop(twin, None)
         if twin_row is None:
             unpaired.append(row)
         else:
@@ -129,18 +136,20 @@ def _match(items: Items, counterparts: np.ndarray) -> tuple[Outcome, list[Row]]:
     false = best_score(items.scores, items.false)
     # Each item's true text is the other's foil.
     table = np.empty((len(counterparts), 2, 2), items.scores.dtype)  # image, text
-    table[:, 0, 0], table[:, 0, 1] = true[first], false[first]
-    table[:, 1, 1], table[:, 1, 0] = true[second], false[second]
+    table[:, 0, 0] = true[first]
+    table[:, 0, 1] = false[first]
+    table[:, 1, 1] = true[second]
+    table[:, 1, 0] = false[second]
     outcome = matching(matching_score(table, items.tolerance))
 
     # The rows are of the pairs, which have the bindings of both images.
     pair_bindings = None
     if items.bindings is not None:
         bindings_of_both = zip(items.bindings[first], items.bindings[second], strict=True)
-        pair_bindings = np.array(
-            [joined_bindings(*bindings) for bindings in bindings_of_both], dtype=object
-        )
+        joined = [joined_bindings(*bindings) for bindings in bindings_of_both]
+        pair_bindings = np.array(joined, dtype=object)
     pairs = items.take(first)
+    # The reason of the first item of a pair, else that of the second, which is "" if it is scored.
     unscored = np.where(pairs.scored, items.unscored[second], pairs.unscored)
     pairs = replace(pairs, bindings=pair_bindings, unscored=unscored)
     rows = tabulate(pairs, [outcome]) if len(set(pairs.kind)) > 1 else []
@@ -162,8 +171,12 @@ def _match(items: Items, counterparts: np.ndarray) -> tuple[Outcome, list[Row]]:
 def _are_mostly_paired(items: Items, counterparts: np.ndarray) -> bool:
     """Whether at least _MOSTLY_PAIRED of the items of every reported split have a counterpart."""
     has_counterpart = np.isin(np.arange(len(items)), counterparts)
-    splits = reported_splits(set(items.split)) or sorted(set(items.split))
-    shares = [has_counterpart[items.split == split].mean() for split in splits]
+    splits_of_items = set(items.split)
+    splits = reported_splits(splits_of_items) or sorted(splits_of_items)
+    shares = []
+    for split in splits:
+        in_split = items.split == split
+        shares.append(has_counterpart[in_split].mean())
     return min(shares) >= _MOSTLY_PAIRED
 
 

@@ -81,14 +81,16 @@ def _decomposed(items: Items) -> Outcome:
     slots = sorted(set(items.slot.ravel().tolist()) - set(_WHOLE_CAPTION_SLOTS))
     shape = (len(items), len(slots))
     has_slot = np.zeros(shape, dtype=bool)
-    true, false = np.zeros(shape), np.zeros(shape)
+    true = np.zeros(shape)
+    false = np.zeros(shape)
     for i, slot in enumerate(slots):
         in_slot = items.slot == slot
         has_slot[:, i] = in_slot.any(axis=1)
         true[:, i] = best_score(items.scores, in_slot & items.truth)
         false[:, i] = best_score(items.scores, in_slot & items.false)
     won = decomposed_recall(true, false, has_slot, items.tolerance)
-    return right("R@1 decomposed", 0.5 ** has_slot.sum(axis=1).astype(float), won)
+    n_captions = has_slot.sum(axis=1).astype(float)
+    return right("R@1 decomposed", 0.5**n_captions, won)
 
 
 def loads(items: Items, recall_at_1: Outcome) -> list[Fit]:
@@ -181,6 +183,8 @@ def _pool_fits(
     for name, coefficient in coefficients[0].items():
         if not all(name in of_run for of_run in coefficients):
             continue
+        # From the items if they are at hand, as other results are pooled; else from the runs' own
+        # coefficients.
         estimate = None if from_items is None else from_items(runs, fits, name)
         if estimate is not None and np.isfinite(estimate.low):
             error = _error_of(estimate.low, estimate.high, level)
@@ -217,7 +221,8 @@ def _pool_coefficient(loads: Sequence[Fit], blocks: Sequence[str], level: float)
 
 def _error_of(low: float, high: float, level: float) -> float:
     """The standard error of a normal interval."""
-    return (high - low) / 2 / float(stats.norm.ppf((1 + level) / 2))
+    half_width = (high - low) / 2
+    return half_width / float(stats.norm.ppf((1 + level) / 2))
 
 
 def _correct(fits: list[Fit]) -> list[Fit]:
@@ -238,8 +243,13 @@ def _correct(fits: list[Fit]) -> list[Fit]:
 def _fit(items: Items, recall_at_1: Outcome, inside: np.ndarray, labels: Fit) -> Fit:
     """The fit on the items of a mask (n,). If the data determine no fit: no coefficients, but the
     reason."""
-    counts, scenes = items.counts[inside], items.scene_id[inside].astype(str)
-    varying = [i for i in range(len(COUNTS)) if len(counts) and np.ptp(counts[:, i])]
+    counts = items.counts[inside]
+    scenes = items.scene_id[inside].astype(str)
+    # A count that does not vary cannot be told from the constant.
+    varying = []
+    for i in range(len(COUNTS)):
+        if len(counts) and np.ptp(counts[:, i]):
+            varying.append(i)
     common = {
         **labels,
         "errors": ERRORS,
@@ -247,11 +257,13 @@ def _fit(items: Items, recall_at_1: Outcome, inside: np.ndarray, labels: Fit) ->
         "items": len(counts),
         "clusters": len(set(scenes)),
     }
-    x = np.column_stack([counts[:, varying], np.ones(len(counts))]).astype(float)
+    constant = np.ones(len(counts))
+    x = np.column_stack([counts[:, varying], constant]).astype(float)
+    points = 100 * recall_at_1.value[inside]
     try:
         if not varying:
             raise ValueError("no count varies")
-        fit = clustered_least_squares(100 * recall_at_1.value[inside], x, scenes)
+        fit = clustered_least_squares(points, x, scenes)
     except ValueError as reason:
         return {**common, "df": None, "coefficients": {}, "constant": None, "reason": str(reason)}
     coefficients = {}

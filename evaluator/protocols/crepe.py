@@ -44,13 +44,15 @@ class Systematicity(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = _without_raw(scores.items(self.name))
-        recall_at_1, recall_at_3 = (recall(items, items.false, f"R@{k}", k=k) for k in (1, 3))
+        recall_at_1 = recall(items, items.false, "R@1", k=1)
+        recall_at_3 = recall(items, items.false, "R@3", k=3)
         mean = Outcome(
             "mean of R@1 and R@3",
             value=np.mean([recall_at_1.value, recall_at_3.value], axis=0),
             tie=recall_at_1.tie | recall_at_3.tie,
             chance=np.mean([recall_at_1.chance, recall_at_3.chance], axis=0),
         )
+        # A choice in words names one text, so it has no second and third one.
         outcomes = [recall_at_1, recall_at_3, mean] if items.graded else [recall_at_1]
         rows = tabulate(items, outcomes, ["kind"])
         if len(set(items.skill)) > 1:  # compounds of attributes and of relations
@@ -76,7 +78,8 @@ class Productivity(Protocol):
         rows = tabulate(items, outcomes, ["kind"])
         rows += tabulate(items, outcomes, ["kind", "n"], gaps=False)
         if scores.averages_categories:
-            sizes = [(kind, str(n)) for kind, n in zip(items.kind, atoms(items), strict=True)]
+            kinds_and_sizes = zip(items.kind, atoms(items), strict=True)
+            sizes = [(kind, str(n)) for kind, n in kinds_and_sizes]
             rows += category_means(items, outcomes, sizes, overall=False)
         return ProtocolResults(items, outcomes, rows + retrieval_rows(scores, self.name))
 
@@ -144,12 +147,12 @@ def _retrieval_row(
 ) -> Row:
     """The row of one metric over the folds of a group, each with its queries."""
     scored = np.concatenate([of_fold.scored for of_fold in queries])
-    value, tie, chance = (
-        np.concatenate([getattr(of_fold.outcome, name) for of_fold in queries])[scored]
-        for name in ("value", "tie", "chance")
-    )
+    outcomes = [of_fold.outcome for of_fold in queries]
+    value = np.concatenate([outcome.value for outcome in outcomes])[scored]
+    tie = np.concatenate([outcome.tie for outcome in outcomes])[scored]
+    chance = np.concatenate([outcome.chance for outcome in outcomes])[scored]
     # Chance is known without a scored query: it follows from the number of true candidates.
-    first_outcome = queries[0].outcome
+    first_outcome = outcomes[0]
     by_chance = float(chance.mean()) if len(chance) else float(first_outcome.chance.mean())
 
     cluster_names = np.concatenate([fold.clusters for fold in folds])[scored]
@@ -158,10 +161,12 @@ def _retrieval_row(
     clusters = Clusters.of(cluster_names, bindings, images, vocabulary=scores.vocabulary)
     estimate = cluster_means(value[:, None], clusters, scores.confidence, chance=[by_chance])[0]
 
+    # The spread of the folds' own means, as CREPE reports it.
     means = []
     for of_fold in queries:
         if of_fold.scored.any():
-            means.append(float(of_fold.outcome.value[of_fold.scored].mean()))
+            scored_values = of_fold.outcome.value[of_fold.scored]
+            means.append(float(scored_values.mean()))
     sd = float(np.std(means, ddof=1)) if len(means) > 1 else np.nan
     return result_row(
         first_outcome,
@@ -179,7 +184,8 @@ def _queries(fold: Fold, scores: Scores, metric: str, to_images: bool) -> _Queri
     true_pairs = np.repeat(np.arange(n)[:, None], 2, axis=1)  # image i and its own caption i
     if metric in RAW_METRICS and fold.truth is not None:
         true_pairs = fold.truth
-    ranked = ranks(scores.matrix(fold), true_pairs, scores.tolerance)[to_images]
+    of_images, of_texts = ranks(scores.matrix(fold), true_pairs, scores.tolerance)
+    ranked = of_texts if to_images else of_images
     truth = np.zeros((n, n), dtype=bool)
     truth[true_pairs[:, 0], true_pairs[:, 1]] = True
     by_chance = truth.sum(axis=0 if to_images else 1) / n
@@ -191,9 +197,8 @@ def _queries(fold: Fold, scores: Scores, metric: str, to_images: bool) -> _Queri
 def _ambiguous(fold: Fold, scores: Scores, truth: np.ndarray, to_images: bool) -> np.ndarray:
     """Whether the model's input is the same for a text that is true of an image and for one that is
     not, bool (N,): of each image, or with `to_images` of each text. truth: bool (images, texts)."""
-    texts_of_input = by_key(
-        (scores.indistinct.get(text, text), column) for column, text in enumerate(fold.texts)
-    )
+    inputs = [scores.indistinct.get(text, text) for text in fold.texts]
+    texts_of_input = by_key((text, column) for column, text in enumerate(inputs))
     # Such a text ties with a false one whatever the model knows, so its queries are unscored.
     is_ambiguous = np.zeros(len(fold.images), dtype=bool)
     for columns in texts_of_input.values():

@@ -84,20 +84,23 @@ def error_directions(
     texts = np.broadcast_to(texts, scores.shape)
     true_texts = texts[np.arange(len(texts)), truth.argmax(axis=1)]
 
-    # Which candidates go in which direction.
+    # Which candidates go in which direction: by the number of held-out combinations, then by the
+    # atoms that differ.
     directions = [np.zeros_like(false)] * len(FAMILIARITY)
     if assertions.held_out is not None:
-        more_held_out = np.sign(
-            assertions.held_out[texts] - assertions.held_out[true_texts][:, None]
-        )
+        of_truth = assertions.held_out[true_texts][:, None]
+        more_held_out = np.sign(assertions.held_out[texts] - of_truth)
+        # In the order of FAMILIARITY: fewer held-out combinations are more familiar.
         directions = [more_held_out == sign for sign in (-1, 0, 1)]
+    # Which atoms differ, as a number with a bit for each sort of atom.
     differs = assertions.atoms[texts] != assertions.atoms[true_texts][:, None]
     code = (differs << np.arange(len(ATOMS))).sum(axis=2)
     directions += [code == wrong for wrong in range(len(WRONG))]
 
     # How much of each item's choice, and of a random one, goes there.
     chosen, _ = wrong_choices(scores, truth, false, tolerance)
-    random = false / np.maximum(false.sum(axis=1, keepdims=True), 1)
+    n_false = np.maximum(false.sum(axis=1, keepdims=True), 1)
+    random = false / n_false
     shares = np.zeros((len(scores), 2, N_DIRECTIONS))
     for i, goes_there in enumerate(directions):
         shares[:, 0, i] = (chosen * goes_there).sum(axis=1)
@@ -175,13 +178,18 @@ def read_assertions(benchmark: Benchmark, text_ids: Sequence[str]) -> Assertions
     Returns:
         Their content; None if any of them has no recorded form.
     """
-    rows = positions(pa.chunked_array([text_ids], pa.string()), benchmark.texts["text_id"])
-    recorded = benchmark.texts["form"].take(pa.array(rows, mask=rows < 0)).to_pylist()
+    ids = pa.chunked_array([text_ids], pa.string())
+    rows = positions(ids, benchmark.texts["text_id"])
+    known_rows = pa.array(rows, mask=rows < 0)
+    recorded = benchmark.texts["form"].take(known_rows).to_pylist()
     if None in recorded:
         return None
     forms = [json.loads(form) for form in recorded]
     atoms = [_atoms(form) for form in forms]
-    codes = [_codes([of_text[i] for of_text in atoms]) for i in range(len(ATOMS))]
+    codes = []
+    for i in range(len(ATOMS)):
+        of_sort = [atoms_of_text[i] for atoms_of_text in atoms]
+        codes.append(_codes(of_sort))
     return Assertions(_count_held_out(benchmark, forms), np.stack(codes, axis=1))
 
 
@@ -193,11 +201,11 @@ def _count_held_out(benchmark: Benchmark, forms: Sequence[Mapping[str, Any]]) ->
         return None
     bindings = {tuple(binding) for binding in holdout["bindings"]}
     triples = {tuple(triple) for triple in holdout["triples"]}
-    counts = [
-        _held_out_bindings(form, holdout["kind"], holdout["category"], bindings)
-        + _held_out_triples(form, triples)
-        for form in forms
-    ]
+    counts = []
+    for form in forms:
+        n_bindings = _held_out_bindings(form, holdout["kind"], holdout["category"], bindings)
+        n_triples = _held_out_triples(form, triples)
+        counts.append(n_bindings + n_triples)
     return np.array(counts, dtype=int)
 
 
@@ -221,8 +229,14 @@ def _held_out_bindings(
     for mention in form["objects"]:
         # A denial counts as naming: "a cube that is not red" names (red, cube).
         pairs = [*mention["attributes"].items(), *mention.get("without", {}).items()]
-        values = [value for name, value in pairs if name == kind]
-        categories = [mention["category"], *(value for name, value in pairs if name == category)]
+        values = []
+        categories = [mention["category"]]
+        for name, value in pairs:
+            if name == kind:
+                values.append(value)
+            if name == category:
+                categories.append(value)
+        # An object counts once, however many held-out bindings it names.
         count += any(binding in bindings for binding in product(values, categories))
     return count
 
@@ -233,6 +247,7 @@ def _atoms(form: Mapping[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
     attributes: list[Any] = []
     objects = []
     for mention in form["objects"]:
+        # "Two red cubes" names its atoms twice; "no cube", a count of 0, once.
         n_objects = max(1, mention.get("count", 1))
         denied = [("not", *pair) for pair in mention.get("without", {}).items()]
         attributes += [*mention["attributes"].items(), *denied] * n_objects
@@ -244,4 +259,5 @@ def _atoms(form: Mapping[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
 def _codes(values: Sequence[Any]) -> np.ndarray:
     """A code (t,) of each of t values; equal for equal values."""
     code_of: dict[str, int] = {}
-    return np.array([code_of.setdefault(repr(value), len(code_of)) for value in values], dtype=int)
+    codes = [code_of.setdefault(repr(value), len(code_of)) for value in values]
+    return np.array(codes, dtype=int)

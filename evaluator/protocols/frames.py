@@ -44,12 +44,16 @@ class Frames(Protocol):
         n = len(items)
         of_kind = {kind: items.kind == kind for kind in (VIEWER, OBJECT, ASSUMED)}
 
+        # Each kind is measured alone; what a measure misses makes an item unscored.
         viewer_items, viewer_outcomes = measure_pairs(pairs.take(of_kind[VIEWER]))
         object_items, object_outcome = _measure_object(items.take(of_kind[OBJECT]))
         items = _with_reasons(items, of_kind[VIEWER], viewer_items)
         items = _with_reasons(items, of_kind[OBJECT], object_items)
+
+        # The outcomes as those of all items. Both kinds with a stated frame have a text score.
         text, *only_viewer = [_spread(outcome, of_kind[VIEWER], n) for outcome in viewer_outcomes]
-        text = _joined(text, _spread(object_outcome, of_kind[OBJECT], n), of_kind[OBJECT])
+        object_text = _spread(object_outcome, of_kind[OBJECT], n)
+        text = _joined(text, object_text, of_kind[OBJECT])
         follows = []
         for outcome in _measure_assumed(items.take(of_kind[ASSUMED])):
             follows.append(_spread(outcome, of_kind[ASSUMED], n))
@@ -77,9 +81,12 @@ def _measure_object(items: Items) -> tuple[Items, Outcome]:
     is_complete = np.ones(len(items), dtype=bool)
     comparisons = []
     for in_image in (~items.in_second_image, items.in_second_image):
-        true, false = items.truth & in_image, items.false & in_image
+        true = items.truth & in_image
+        false = items.false & in_image
         is_complete &= true.any(axis=1) & false.any(axis=1)
-        comparisons.append((best_score(items.scores, true), best_score(items.scores, false)))
+        true_scores = best_score(items.scores, true)
+        false_scores = best_score(items.scores, false)
+        comparisons.append((true_scores, false_scores))
     won = all_won(comparisons, items.tolerance)
     return items.requiring(is_complete), right("text", _CHANCE_OF_OBJECT, won)
 
@@ -94,7 +101,8 @@ def _measure_assumed(items: Items) -> list[Outcome]:
     choices = {}
     for kind in (VIEWER, OBJECT):
         mask = used & (items.candidate_kind == kind)
-        own, other = best_score(items.scores, mask), best_score(items.scores, used & ~mask)
+        own = best_score(items.scores, mask)
+        other = best_score(items.scores, used & ~mask)
         with np.errstate(invalid="ignore"):
             choices[kind] = beats(own, other, items.tolerance)
         if not items.graded and kind == OBJECT:
@@ -113,9 +121,12 @@ def _measure_assumed(items: Items) -> list[Outcome]:
 
 def _spread(outcome: Outcome, mask: np.ndarray, n: int) -> Outcome:
     """The outcome of some items as one of all n items: nan where `mask` is false."""
-    value, chance = np.full(n, np.nan), np.full(n, np.nan)
+    value = np.full(n, np.nan)
+    chance = np.full(n, np.nan)
     tie = np.zeros(n, dtype=bool)
-    value[mask], chance[mask], tie[mask] = outcome.value, outcome.chance, outcome.tie
+    value[mask] = outcome.value
+    chance[mask] = outcome.chance
+    tie[mask] = outcome.tie
     return replace(outcome, value=value, chance=chance, tie=tie)
 
 

@@ -61,7 +61,9 @@ class Confusion(Protocol):
         items = scores.items(self.name)
         recall_at_1 = recall(items, items.false)
         shares = error_shares(items, "share of errors", items.false)
-        is_wrong = items.scored & (np.sum([share.value for share in shares], axis=0) > 0)
+        # The shares of an item sum to 1 if it is wrong, and to 0 if it is right.
+        sums = np.sum([share.value for share in shares], axis=0)
+        is_wrong = items.scored & (sums > 0)
         rows = tabulate(items, [recall_at_1], ["kind"])
         rows += tabulate(items, shares, ["kind"], gaps=False, where=is_wrong)
         rows += candidate_errors(scores, items)

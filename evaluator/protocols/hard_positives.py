@@ -42,7 +42,9 @@ class HardPositives(Protocol):
         items = replace(items, kind=kinds)
 
         # Scores of the caption c, its negative n and its hard positive p.
-        c, n, p = (best_score(items.scores, items.slot == slot) for slot in ("c", "n", "p"))
+        c = best_score(items.scores, items.slot == "c")
+        n = best_score(items.scores, items.slot == "n")
+        p = best_score(items.scores, items.slot == "p")
         original = right("original accuracy", 1 / 2, all_won([(c, n)], items.tolerance))
         augmented = right("augmented accuracy", 1 / 3, augmented_accuracy(c, n, p, items.tolerance))
         outcomes = [
@@ -51,6 +53,7 @@ class HardPositives(Protocol):
             difference("augmented - original", augmented, original),
             right(BRITTLENESS, 1 / 3, brittleness(c, n, p, items.tolerance)),
         ]
+        # Answers in words have no scores to average.
         if items.graded:
             for slot, slot_scores in (("c", c), ("n", n), ("p", p)):
                 outcomes.append(_mean_score(slot, slot_scores))

@@ -29,12 +29,14 @@ does (`asymmetric_unseen`)."""
 SPLITS = (FULL, "seen", "partial", MIXED, "unseen", *ASYMMETRIC)
 """The splits that are reported, in order, of all designs and of tables of others."""
 SPLIT_ORDER = ("val", *SPLITS)
+"""The order in which splits are listed."""
 _LEFT_OUT = ("val", EXCLUDED, UNPARSED)
 """Splits that are measured but left out of figures and papers' tables."""
 COMPARED = ("c", "n", "p", "0", "1")
 """Slots whose candidates are compared with one another; candidates of any other slot are compared
 only within it."""
 COUNTS = ("n_objects", "n_attributes", "n_relations")
+"""Labels of items: the numbers of atoms of a caption."""
 TOP = 3
 """Number of best texts of an item that are recorded."""
 
@@ -156,7 +158,10 @@ class Items:
         Returns:
             The items. Those that were unscored before keep their reason.
         """
-        return replace(self, unscored=np.where(complete | ~self.scored, self.unscored, INCOMPLETE))
+        # An item that is unscored already keeps its reason.
+        keeps_reason = complete | ~self.scored
+        unscored = np.where(keeps_reason, self.unscored, INCOMPLETE)
+        return replace(self, unscored=unscored)
 
     def has_slots(self, *slots: str) -> np.ndarray:
         """Find items with candidates in some slots.
@@ -200,7 +205,9 @@ class Items:
             ("false", self.false & in_first_image & np.isin(self.slot, ("n", "1"))),
         ):
             best = np.where(mask, self.scores, -np.inf).argmax(axis=1)
-            best_scores = self.scores[rows, best] if self.graded else np.full(len(self), np.nan)
+            best_scores = self.scores[rows, best]
+            if not self.graded:
+                best_scores = np.full(len(self), np.nan)
             columns |= {name: best_scores, f"{name}_text": self.text_id[rows, best]}
         return columns
 

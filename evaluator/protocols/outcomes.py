@@ -98,7 +98,8 @@ def recall(
     """
     true = items.truth & (items.slot == slot)
     won = recall_at_k(items.scores, true, false, k, items.tolerance)
-    return right(metric, chance(true.sum(axis=1), false.sum(axis=1), k), won)
+    by_chance = chance(true.sum(axis=1), false.sum(axis=1), k)
+    return right(metric, by_chance, won)
 
 
 def difference(metric: str, first: Outcome, second: Outcome) -> Outcome:
@@ -141,12 +142,14 @@ def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
     tie &= items.read | ~items.scored  # an answer without a label chooses no text
     sizes = np.maximum(among.sum(axis=1), 1)
     no_tie = np.zeros(len(items), dtype=bool)
+    kinds = sorted(set(items.candidate_kind[items.false].tolist()))
     outcomes = []
-    for kind in sorted(set(items.candidate_kind[items.false].tolist())):
+    for kind in kinds:
         is_kind = items.false & (items.candidate_kind == kind)
         share = (shares * is_kind).sum(axis=1)
         by_chance = (is_kind & among).sum(axis=1) / sizes
         outcomes.append(Outcome(metric, share, no_tie, by_chance, error=kind or UNNAMED))
+    # Ties and unread answers are no texts, so random guesses never give them.
     no_chance = np.full(len(items), np.nan)
     outcomes.append(Outcome(metric, tie.astype(float), tie, no_chance, error=TIE))
     if items.unread is not None:
@@ -178,12 +181,13 @@ def merge_samples(items: Items, outcomes: Sequence[Outcome]) -> tuple[Items, lis
     is_complete = items.scored.reshape(-1, n)[:, :-1]
     no_tie = np.zeros(len(majority), dtype=bool)
     merged = [outcome.take(majority) for outcome in outcomes]
+    n_complete = np.maximum(is_complete.sum(axis=1), 1)
     for outcome in outcomes:
         if outcome.unit != "share" or outcome.error:
             continue
+        # An incomplete sample adds nothing to the mean, and cannot be the one that is wrong.
         values = outcome.value.reshape(-1, n)[:, :-1]
-        counts = np.maximum(is_complete.sum(axis=1), 1)
-        mean = np.where(is_complete, values, 0).sum(axis=1) / counts
+        mean = np.where(is_complete, values, 0).sum(axis=1) / n_complete
         all_right = np.where(is_complete, values, 1).min(axis=1)
         by_chance = outcome.chance[majority]
         for name, value in ((f"mean of {n - 1}", mean), (f"all {n - 1}", all_right)):
@@ -193,7 +197,8 @@ def merge_samples(items: Items, outcomes: Sequence[Outcome]) -> tuple[Items, lis
     reason = items.unscored.reshape(-1, n)[:, 0]
     rows = items.take(majority)
     has_no_reason = (rows.unscored == "") & ~is_complete.any(axis=1)
-    return replace(rows, unscored=np.where(has_no_reason, reason, rows.unscored), samples=1), merged
+    unscored = np.where(has_no_reason, reason, rows.unscored)
+    return replace(rows, unscored=unscored, samples=1), merged
 
 
 def atoms(items: Items) -> np.ndarray:

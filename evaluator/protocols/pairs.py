@@ -135,7 +135,10 @@ def _score_table(items: Items) -> tuple[Items, np.ndarray]:
 
 def _join_reasons(items: Items, other: Items) -> Items:
     """The items, unscored or unread also where the same items of other questions are."""
-    items = replace(items, unscored=np.where(items.scored, other.unscored, items.unscored))
+    unscored = np.where(items.scored, other.unscored, items.unscored)
+    items = replace(items, unscored=unscored)
+    # Scores have nothing to read; only answers in words do.
     if items.unread is None or other.unread is None:
         return items
-    return replace(items, unread=np.where(items.unread == "", other.unread, items.unread))
+    unread = np.where(items.unread == "", other.unread, items.unread)
+    return replace(items, unread=unread)

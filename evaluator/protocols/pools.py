@@ -89,11 +89,10 @@ def item_pools(
     texts = {name: list(text_ids) for name, text_ids in pool_texts}
     samples = samples or {}
     pools = []
-    for name, images in rows.groupby("pool_id")["scene_id"]:
+    for name, scenes in rows.groupby("pool_id")["scene_id"]:
         pool_name = str(name)
-        pools.append(
-            Pool(pool_name, sorted(set(images)), texts.get(name, []), samples.get(pool_name))
-        )
+        images = sorted(set(scenes))
+        pools.append(Pool(pool_name, images, texts.get(name, []), samples.get(pool_name)))
     return pools
 
 
@@ -110,12 +109,16 @@ def sampled_columns(pool: Pool, image: str, true: set[str], n: int) -> list[int]
     Returns:
         The columns of the true texts and of n random false texts, sorted.
     """
+    # A seed by name, not by order, so that a limit or another model does not change the sample.
     digest = hashlib.sha256(f"{pool.name}/{image}".encode()).digest()
     random = np.random.default_rng(int.from_bytes(digest[:_SEED_BYTES], "big"))
-    # A seed by name, not by order, so that a limit or another model does not change the sample.
-    true_columns = [column for column, text in enumerate(pool.texts) if text in true]
-    false_columns = [column for column, text in enumerate(pool.texts) if text not in true]
-    sample = random.choice(np.array(false_columns), min(n, len(false_columns)), replace=False)
+    true_columns: list[int] = []
+    false_columns: list[int] = []
+    for column, text in enumerate(pool.texts):
+        of_truth = true_columns if text in true else false_columns
+        of_truth.append(column)
+    count = min(n, len(false_columns))
+    sample = random.choice(np.array(false_columns), count, replace=False)
     return sorted([*sample.tolist(), *true_columns])
 
 
@@ -129,9 +132,10 @@ def sample_mask(pool: Pool, true: dict[str, set[str]]) -> np.ndarray:
     Returns:
         bool (images, texts).
     """
+    shape = (len(pool.images), len(pool.texts))
     if pool.sample is None:
-        return np.ones((len(pool.images), len(pool.texts)), dtype=bool)
-    mask = np.zeros((len(pool.images), len(pool.texts)), dtype=bool)
+        return np.ones(shape, dtype=bool)
+    mask = np.zeros(shape, dtype=bool)
     for row, image in enumerate(pool.images):
         mask[row, sampled_columns(pool, image, true[image], pool.sample)] = True
     return mask
@@ -184,7 +188,11 @@ def _listed_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[F
     for pool_id, members in rows.groupby("pool_id"):
         # Slot c is the image's own caption; other slots list captions that are true of it too.
         own_captions = members[members["slot"] == "c"].sort_values("item_id")
-        images, texts = own_captions["scene_id"].tolist(), own_captions["text_id"].tolist()
+        # All items of a pool have one split and skill.
+        split = own_captions["split"].iloc[0]
+        skill = own_captions["skill"].iloc[0]
+        images = own_captions["scene_id"].tolist()
+        texts = own_captions["text_id"].tolist()
         row_of_image = {image: row for row, image in enumerate(images)}
         column_of_text = {text: column for column, text in enumerate(texts)}
         pairs = []
@@ -192,7 +200,6 @@ def _listed_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[F
             # A limit may leave out the image that a caption belongs to, and so the caption.
             if text in column_of_text:
                 pairs.append((row_of_image[image], column_of_text[text]))
-        split, skill = own_captions["split"].iloc[0], own_captions["skill"].iloc[0]
         folds.append(
             Fold(
                 str(pool_id),
@@ -205,9 +212,11 @@ def _listed_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[F
                 truth=np.array(sorted(pairs), dtype=np.int64),
             )
         )
-    return sorted(
-        folds, key=lambda fold: (fold.skill, split_rank(fold.split), fold.n or 0, fold.name)
-    )
+
+    def rank(fold: Fold) -> tuple[str, tuple[int, str], int, str]:
+        return fold.skill, split_rank(fold.split), fold.n or 0, fold.name
+
+    return sorted(folds, key=rank)
 
 
 _Member = tuple[str, str, str]
@@ -228,16 +237,15 @@ def _random_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[F
     groups = _groups(benchmark, protocol, by_atoms)
     folds = []
     for (split, n), members in groups.items():
-        comparable = [
-            len(others)
-            for (other_split, _), others in groups.items()
-            if not by_atoms or other_split == split
-        ]
         # Folds that are compared have one size, or R@1 would differ by their chance.
-        size = min(comparable)
+        size = len(members)
+        for (other_split, _), others in groups.items():
+            if not by_atoms or other_split == split:
+                size = min(size, len(others))
         if size < 2:
             continue  # a single candidate is always right
-        for k in range(min(MOST_FOLDS, len(members) // size)):
+        fold_count = min(MOST_FOLDS, len(members) // size)
+        for k in range(fold_count):
             of_fold = members[k * size : (k + 1) * size]
             images, texts, clusters = (list(column) for column in zip(*of_fold, strict=True))
             of_atoms = "" if n is None else f"-{n}"
@@ -259,11 +267,16 @@ def _groups(benchmark: Benchmark, protocol: str, by_atoms: bool) -> dict[_GroupK
     captions = benchmark.candidates.filter((pc.field("slot") == "c") & pc.field("truth"))
     items = benchmark.items_of(protocol).select(["item_id", "split", "cluster_id"]).to_pandas()
     counts = benchmark.texts.select(["text_id", *COUNTS]).to_pandas()
+
+    # A row for each caption, with the split of its item and the number of its atoms.
     rows = captions.select(["item_id", "scene_id", "text_id"]).to_pandas()
     rows = rows.merge(items, on="item_id")
-    rows = rows[~rows["split"].isin(_NO_FOLDS)].merge(counts, on="text_id", how="left")
+    rows = rows[~rows["split"].isin(_NO_FOLDS)]
+    rows = rows.merge(counts, on="text_id", how="left")
     n_atoms = rows[list(COUNTS)].fillna(0).sum(axis=1).astype(int)
     rows["n"] = n_atoms if by_atoms else -1
+
+    # In the order of names, neighbours would often be alike; hashes mix them, always alike.
     rows["order"] = [hashlib.sha256(scene.encode()).hexdigest() for scene in rows["scene_id"]]
     rows = rows.sort_values(["order", "scene_id", "text_id"])
 

@@ -225,7 +225,7 @@ class Row(TypedDict):
     none."""
     high_wider: float | None
     """Upper end of it."""
-    speaks_of: str
+    population: str
     """What `low` and `high` speak of, in words."""
     p: float | None
     """Two-sided p of the claim about this vocabulary: of a share against its chance, of a gap

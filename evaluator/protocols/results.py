@@ -221,11 +221,10 @@ def category_means(
     Returns:
         Rows of the mean over all kinds, then of each kind with several categories.
     """
-    shares = [
-        replace(outcome, metric=f"{outcome.metric}, mean of categories")
-        for outcome in outcomes
-        if outcome.unit == "share"
-    ]
+    shares = []
+    for outcome in outcomes:
+        if outcome.unit == "share":
+            shares.append(replace(outcome, metric=f"{outcome.metric}, mean of categories"))
     category_counts = Counter(path[0] for path in set(categories))
     rows = []
     if overall and len(category_counts) > 1:
@@ -265,6 +264,7 @@ def tabulate(
         For each outcome, and for each group of items: a row for each split, then the differences.
     """
     if items.samples > 1:
+        # The samples of an item are consecutive rows; the last is the majority, which counts.
         last_sample = slice(items.samples - 1, None, items.samples)
         where = None if where is None else where[last_sample]
         over = None if over is None else replace(over, paths=over.paths[last_sample])
@@ -279,7 +279,9 @@ def tabulate(
                 row = _split_row(table, group, split, outcome, means[split][i])
                 rows_of_outcome[i].append(row)
         for first, second in GAPS if gaps else ():
-            if not (len(group.scored.get(first, ())) and len(group.scored.get(second, ()))):
+            n_first = len(group.scored.get(first, ()))
+            n_second = len(group.scored.get(second, ()))
+            if not (n_first and n_second):
                 continue
             estimates = _differences(table, group, first, second, means)
             labels = {**group.labels, "split": first, "minus": second}
@@ -288,7 +290,11 @@ def tabulate(
                     gap = replace(outcome, unit="difference")
                     row = result_row(gap, labels, Mean(estimates[i]), average=table.average)
                     rows_of_outcome[i].append(row)
-    return [row for rows in rows_of_outcome for row in rows]
+    # Outcome by outcome: readers of a table compare the groups of one metric.
+    all_rows: list[Row] = []
+    for rows in rows_of_outcome:
+        all_rows += rows
+    return all_rows
 
 
 @dataclass(frozen=True)
@@ -353,7 +359,8 @@ class _Table:
                 estimate = subtract(
                     first, second, estimate.n_items, estimate.n_clusters, self.items.confidence
                 )
-            means.append(Mean(estimate, by_chance, _deviation(outcome.value[rows], paths)))
+            deviation = _deviation(outcome.value[rows], paths)
+            means.append(Mean(estimate, by_chance, deviation))
         return means
 
     def _estimates(
@@ -372,7 +379,8 @@ class _Table:
         """
         columns = np.stack([value[rows] for value in values], axis=1)
         if self.level is None:
-            return [_without_interval(float(weights @ column), len(rows)) for column in columns.T]
+            means = [float(weights @ column) for column in columns.T]
+            return [_without_interval(mean, len(rows)) for mean in means]
         clusters = self.clusters.take(rows)
         # Without `chance` a mean has no p: chance may differ between categories.
         if self.over:
@@ -402,7 +410,9 @@ def _groups_of_splits(
         rows = {of_split["split"]: split_rows for of_split, split_rows in members}
         if items.partitioned:
             rows = _with_full(rows)
-        scored = {split: split_rows[is_scored[split_rows]] for split, split_rows in rows.items()}
+        scored = {}
+        for split, split_rows in rows.items():
+            scored[split] = split_rows[is_scored[split_rows]]
         yield _Group(labels, rows, scored)
 
 
@@ -434,10 +444,12 @@ def _groups(
                 ranks.append(label)
         return ranks
 
-    groups = [(key, rows.index.to_numpy()) for key, rows in frame.groupby(list(by), sort=False)]
-    for key, rows in sorted(groups, key=lambda group: rank(group[0])):
+    rows_of_key = {}
+    for key, of_group in frame.groupby(list(by), sort=False):
+        rows_of_key[key] = of_group.index.to_numpy()
+    for key in sorted(rows_of_key, key=rank):
         labels = [None if label == "" else label for label in key]
-        yield dict(zip(by, labels, strict=True)), rows
+        yield dict(zip(by, labels, strict=True)), rows_of_key[key]
 
 
 def _with_full(rows: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -527,9 +539,10 @@ def result_row(
         "sd": rounded(mean.sd),
     }
     for low, high in INTERVALS:
-        row[low], row[high] = rounded(getattr(estimate, low)), rounded(getattr(estimate, high))
+        row[low] = rounded(getattr(estimate, low))
+        row[high] = rounded(getattr(estimate, high))
     row |= {
-        "speaks_of": estimate.speaks_of,
+        "population": estimate.population,
         "p": rounded(estimate.p),
         "items": estimate.n_items,
         "clusters": estimate.n_clusters,
@@ -548,12 +561,12 @@ def _differences(
 
     means: by split, of each outcome.
     """
-    level = table.level
-    if level is None:
-        return [
-            _without_interval(a.estimate.value - b.estimate.value, a.estimate.n_items)
-            for a, b in zip(means[first], means[second], strict=True)
-        ]
+    if table.level is None:
+        differences = []
+        for minuend, subtrahend in zip(means[first], means[second], strict=True):
+            a, b = minuend.estimate, subtrahend.estimate
+            differences.append(_without_interval(a.value - b.value, a.n_items))
+        return differences
     independent = _independent_differences(table, group, first, second, means)
     if table.over is not None:
         return independent
@@ -577,7 +590,8 @@ def _independent_differences(
     differences = []
     for minuend, subtrahend in zip(minuends, means[second], strict=True):
         a, b = minuend.estimate, subtrahend.estimate
-        n_items, n_clusters = a.n_items + b.n_items, a.n_clusters + b.n_clusters
+        n_items = a.n_items + b.n_items
+        n_clusters = a.n_clusters + b.n_clusters
         estimate = subtract(a, b, n_items, n_clusters, table.items.confidence)
         differences.append(scaled(estimate, factor))
     return differences
@@ -600,10 +614,11 @@ def _paired_differences(
         table.clusters.take(rows),
         table.items.confidence,
     )
-    return [
-        difference if np.isfinite(difference.low) else alone
-        for difference, alone in zip(paired, independent, strict=True)
-    ]
+    differences = []
+    for difference, alone in zip(paired, independent, strict=True):
+        has_interval = np.isfinite(difference.low)
+        differences.append(difference if has_interval else alone)
+    return differences
 
 
 def _without_interval(value: float, n_items: int) -> Estimate:
@@ -615,5 +630,6 @@ def _deviation(values: np.ndarray, paths: Sequence[tuple[str, ...]]) -> float:
     fewer than two names."""
     if not paths:
         return np.nan
-    means = pd.Series(values).groupby([path[0] for path in paths]).mean()
+    first_names = [path[0] for path in paths]
+    means = pd.Series(values).groupby(first_names).mean()
     return float(np.std(means, ddof=1)) if len(means) > 1 else np.nan

@@ -86,14 +86,17 @@ def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.
     blocks = []
     for pool in scores.pools:
         blocks += list(_read_pool(pool, scores, true_of_image))
-    images = [(pool.name, image) for pool in scores.pools for image in pool.images]
+    # The row of each item's image in the blocks, which follow the order of pools and images.
+    images: list[tuple[str, str]] = []
+    for pool in scores.pools:
+        images += [(pool.name, image) for image in pool.images]
     row_of_image = {image: row for row, image in enumerate(images)}
     pools_and_scenes = zip(strings(table["pool_id"]), scene_of_item, strict=True)
     rows = [row_of_image[pool_and_scene] for pool_and_scene in pools_and_scenes]
 
     def of_items(name: str) -> np.ndarray:
-        column: np.ndarray = np.concatenate([getattr(block, name) for block in blocks])[rows]
-        return column
+        of_images: np.ndarray = np.concatenate([getattr(block, name) for block in blocks])
+        return of_images[rows]
 
     is_text = of_items("is_text")
     is_true = np.arange(2 * TOP) < TOP
@@ -129,7 +132,8 @@ def _read_pool(
     pool: Pool, scores: Scores, true_of_image: dict[str, set[str]]
 ) -> Iterator[_PoolBlock]:
     """Read the scores of a pool, some images at a time."""
-    matrix_of_pool, text_ids = scores.matrix(pool), np.array(pool.texts, dtype=object)
+    matrix_of_pool = scores.matrix(pool)
+    text_ids = np.array(pool.texts, dtype=object)
     column_of_text = {text: column for column, text in enumerate(pool.texts)}
     inputs = _input_codes(pool, scores)
     has_equal_inputs = len(set(inputs.tolist())) < len(inputs)
@@ -138,11 +142,16 @@ def _read_pool(
     size = max(1, _SCORES_AT_ONCE // max(1, len(text_ids)))
     for start in range(0, len(pool.images), size):
         images = pool.images[start : start + size]
-        matrix = matrix_of_pool.block(slice(start, start + len(images)), all_columns)
+        rows = slice(start, start + len(images))
+        matrix = matrix_of_pool.block(rows, all_columns)
+
+        # Which texts are true of each image, and which false ones it is scored with.
         truth = np.zeros(matrix.shape, dtype=bool)
         for row, image in enumerate(images):
-            in_pool = [text for text in true_of_image[image] if text in column_of_text]
-            truth[row, [column_of_text[text] for text in in_pool]] = True
+            for text in true_of_image[image]:
+                # A text may be true of the image and in another pool.
+                if text in column_of_text:
+                    truth[row, column_of_text[text]] = True
         is_asked = sample_mask(replace(pool, images=images), true_of_image)
         false = is_asked & ~truth
 
@@ -194,11 +203,13 @@ def _reasons(matrix: np.ndarray, is_asked: np.ndarray) -> np.ndarray:
 def _best(matrix: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The columns of the TOP highest scores of each row (n, m) where the mask is true: int64 (n,
     TOP), highest first, ties by column; −1 if there are fewer."""
+    # The highest is taken out again and again: few are needed, and a sort would be slower.
     remaining = np.where(mask, matrix, -np.inf)
+    n_candidates = mask.sum(axis=1)
     best = np.full((len(matrix), TOP), -1)
     for rank in range(TOP):
         column = remaining.argmax(axis=1)
-        has_more = np.flatnonzero(mask.sum(axis=1) > rank)
+        has_more = np.flatnonzero(n_candidates > rank)
         best[has_more, rank] = column[has_more]
         remaining[np.arange(len(remaining)), column] = -np.inf
     return best

@@ -156,7 +156,8 @@ class Scores:
         benchmark = self.benchmark
         item_rows = sorted_rows(benchmark, protocol)
         item_rows = item_rows[self._has_question[item_rows]]
-        table, n = benchmark.items.take(pa.array(item_rows)), len(item_rows)
+        table = benchmark.items.take(pa.array(item_rows))
+        n = len(item_rows)
         item, candidates = self._candidates_of(item_rows)
 
         # Candidate k of an item goes to column k of its row.
@@ -168,9 +169,10 @@ class Scores:
             full[item, column] = values
             return full
 
-        scene, slot, kind, text = (
-            strings(candidates[name]) for name in ("scene_id", "slot", "kind", "text_id")
-        )
+        scene = strings(candidates["scene_id"])
+        slot = strings(candidates["slot"])
+        kind = strings(candidates["kind"])
+        text = strings(candidates["text_id"])
         truth = candidates["truth"].to_numpy(zero_copy_only=False).astype(bool)
         unscored = _reasons(
             n,
@@ -216,6 +218,7 @@ class Scores:
         order = np.flatnonzero(item >= 0)
         order = order[np.argsort(item[order], kind="stable")]
         candidates = self._candidates
+        # A copy may take hundreds of megabytes.
         if not np.array_equal(order, np.arange(candidates.num_rows)):
             candidates = candidates.take(pa.array(order))
         return item[order], candidates
@@ -247,7 +250,8 @@ class Scores:
         assert items.bindings is not None
         bindings = items.bindings.copy()
         in_other_image = scene != items.scene_id[item]
-        rows, others = item[in_other_image].tolist(), scene[in_other_image].tolist()
+        rows = item[in_other_image].tolist()
+        others = scene[in_other_image].tolist()
         for row, other in dict.fromkeys(zip(rows, others, strict=True)):
             bindings[row] = joined_bindings(bindings[row], self.bindings.get(other, ""))
         return bindings
@@ -280,8 +284,9 @@ class Scores:
         if self.in_items is None:
             return np.ones(len(items), dtype=bool)
         row_of_candidate = positions(self.benchmark.candidates["item_id"], items)
+        is_of_question = self.in_items.in_asked_item & (row_of_candidate >= 0)
         has_question = np.zeros(len(items), dtype=bool)
-        has_question[row_of_candidate[self.in_items.in_asked_item & (row_of_candidate >= 0)]] = True
+        has_question[row_of_candidate[is_of_question]] = True
         return has_question
 
     @cached_property
@@ -373,15 +378,22 @@ def _inputs(candidates: pa.Table, indistinct: Mapping[str, str]) -> np.ndarray:
     texts = candidates["text_id"].combine_chunks().dictionary_encode()
     scenes = candidates["scene_id"].combine_chunks().dictionary_encode()
     text_code = np.arange(len(texts.dictionary))
-    # Texts with the same input get one code: that of the first of them.
-    first_of = {**{first: first for first in indistinct.values()}, **indistinct}
+
+    # Texts with the same input get one code: that of the first of them. `indistinct` names it for
+    # the others, but not for the first itself.
+    first_of = {first: first for first in indistinct.values()}
+    first_of.update(indistinct)
     alike = pa.chunked_array([list(first_of)], pa.string())
     row = positions(alike, pa.chunked_array([texts.dictionary]))
-    shared_code = len(text_code) + pd.factorize(np.array([*first_of.values()], dtype=object))[0]
-    text_code[row[row >= 0]] = shared_code[row >= 0]
+    first_texts = np.array(list(first_of.values()), dtype=object)
+    shared_code = len(text_code) + pd.factorize(first_texts)[0]
+    is_candidate = row >= 0
+    text_code[row[is_candidate]] = shared_code[is_candidate]
 
+    # One number for each pair of an image and an input.
     n_codes = np.int64(2 * len(text_code) + 1)  # text codes are smaller
-    pair_code = scenes.indices.to_numpy() * n_codes + text_code[texts.indices.to_numpy()]
+    candidate_code = text_code[texts.indices.to_numpy()]
+    pair_code = scenes.indices.to_numpy() * n_codes + candidate_code
     codes: np.ndarray = pd.factorize(pair_code)[0]
     return codes
 
@@ -393,9 +405,11 @@ def _candidate_scores(candidates: pa.Table, scores: pa.Table) -> tuple[np.ndarra
     texts = pa.chunked_array([pc.unique(scores["text_id"])])
 
     def pair_codes(image: pa.ChunkedArray, text: pa.ChunkedArray) -> pa.ChunkedArray:
-        image_rows, text_rows = positions(image, images), positions(text, texts)
+        image_rows = positions(image, images)
+        text_rows = positions(text, texts)
         codes = image_rows * max(1, len(texts)) + text_rows
-        return pa.chunked_array([np.where((image_rows < 0) | (text_rows < 0), -1, codes)])
+        is_unknown = (image_rows < 0) | (text_rows < 0)
+        return pa.chunked_array([np.where(is_unknown, -1, codes)])
 
     row = positions(
         pair_codes(candidates["scene_id"], candidates["text_id"]),
@@ -433,10 +447,13 @@ def _reasons(
 
     # Later reasons replace earlier ones: they are about the question, not only about its scores.
     reasons = _first_of_items(n, item, reason)
-    group_input = group * (int(model_input.max(initial=0)) + 1) + model_input
+    # A false text of the group with the input of a true one makes its item ambiguous.
+    n_inputs = int(model_input.max(initial=0)) + 1
+    group_input = group * n_inputs + model_input
     true_rows = np.flatnonzero(truth)
     is_ambiguous = pd.Series(group_input[true_rows]).isin(group_input[~truth])
     reasons[item[true_rows[is_ambiguous]]] = TRUNCATED
+    # Each group needs a true and a false text.
     is_complete = np.isin(group, group[truth]) & np.isin(group, group[~truth])
     reasons[item[~is_complete]] = INCOMPLETE
     has_candidates = np.bincount(item, minlength=n) > 0

@@ -123,14 +123,18 @@ def half_point_rows(items: Items, accuracy: Outcome, twins: Mapping[str, str]) -
     factors = np.array([factor for factor, _ in steps], dtype=object)
     places = np.array([place_of(*step) for step in steps])
     # The first scene of a ladder has the least id, and every other scene refers to it.
-    ladders = np.array([min(scene, twins.get(scene, scene)) for scene in items.scene_id])
+    first_scenes = [min(scene, twins.get(scene, scene)) for scene in items.scene_id]
+    ladders = np.array(first_scenes)
     rows = []
     groups = dict.fromkeys(zip(factors.tolist(), items.split.tolist(), strict=True))
     for factor, split in groups:
         inside = (factors == factor) & (items.split == split)
         scored = inside & items.scored
+        steps_with_scores = set(places[scored])
+        all_steps = set(places[inside])
+        # A step without a scored item is a gap in the curve; one step alone is not a curve.
         estimate = None
-        if len(set(places[scored])) == len(set(places[inside])) > 1:
+        if len(all_steps) > 1 and steps_with_scores == all_steps:
             estimate = _estimate(
                 items, accuracy, ladders=ladders[scored], places=places[scored], rows=scored
             )
@@ -146,12 +150,15 @@ def _estimate(
     names, ladder = np.unique(ladders.astype(str), return_inverse=True)
     scale, step = np.unique(places, return_inverse=True)
     shape = (len(names), len(scale))
-    right, total = np.zeros(shape), np.zeros(shape)
+    right = np.zeros(shape)
+    total = np.zeros(shape)
     np.add.at(right, (ladder, step), accuracy.value[rows])
     np.add.at(total, (ladder, step), 1.0)
     half = (1 + float(accuracy.chance[rows].mean())) / 2
+    # Of a single ladder no interval is estimated.
     if not items.intervals:
-        right, total = right.sum(axis=0)[None], total.sum(axis=0)[None]
+        right = right.sum(axis=0)[None]
+        total = total.sum(axis=0)[None]
     return half_point(right, total, scale, half=half, level=items.confidence)
 
 
@@ -176,7 +183,7 @@ def _row(
         low, high = high, low  # a harder step has a smaller magnitude
     outcome = Outcome(HALF_POINT, accuracy.value, accuracy.tie, accuracy.chance, unit="score")
     n_clusters = len(set(items.cluster[inside & items.scored]))
-    mean = Mean(Estimate(value, low, high, n_scored, n_clusters, speaks_of=_SPEAKS_OF))
+    mean = Mean(Estimate(value, low, high, n_scored, n_clusters, population=_SPEAKS_OF))
     return result_row(
         outcome,
         {"kind": factor, "split": split},

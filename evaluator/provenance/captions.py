@@ -22,10 +22,12 @@ STRICT, FREE = "strict", "free"
 """Form of a caption: exactly "the a1 o1 and the a2 o2", or any text, which is read by its noun
 phrases."""
 RULES, SPACY = "rules", "spacy:"
+"""Names of extractors of noun phrases. After SPACY stands the name of a pipeline."""
 LEMMAS, EXACT = "lemmas", "exact"
 """Match nouns in the singular, as BindSplit does (appendix B.3), or unchanged. Attributes are never
 changed."""
 _STRICT = re.compile(r"the (\S+) (\S+) and the (\S+) (\S+)")
+"""A caption of the form STRICT."""
 _LONGEST = 1 << 16
 """Maximum characters of a phrase or caption; the rest is ignored."""
 
@@ -36,7 +38,9 @@ def normalised(text: str) -> str:
     >>> normalised("  Café\\u00a0Table ")
     'cafe table'
     """
-    plain = unicodedata.normalize("NFKD", text[:_LONGEST]).encode("ascii", "ignore").decode()
+    # Decomposed, so that accents are dropped and their letters stay.
+    decomposed = unicodedata.normalize("NFKD", text[:_LONGEST])
+    plain = decomposed.encode("ascii", "ignore").decode()
     return " ".join(plain.lower().split())
 
 
@@ -92,11 +96,18 @@ class Reading:
         [('open', 'door'), ('crouched', 'man')]
         """
         if form == FREE:
-            return unique(
-                binding for phrase in self.phrases(caption) for binding in self.of_phrase(phrase)
-            )
+            bindings = []
+            for phrase in self.phrases(caption):
+                bindings += self.of_phrase(phrase)
+            return unique(bindings)
         match = _STRICT.fullmatch(normalised(caption))
-        return [(match[1], self.noun(match[2])), (match[3], self.noun(match[4]))] if match else []
+        if match is None:
+            return []
+        first_attribute, first_object, second_attribute, second_object = match.groups()
+        return [
+            (first_attribute, self.noun(first_object)),
+            (second_attribute, self.noun(second_object)),
+        ]
 
 
 DEFAULT = Reading()
@@ -118,9 +129,10 @@ _NOUNS = {name: words.split() for name, words in ENGLISH["nouns"].items()}
 IRREGULAR = dict(pair.split(":") for pair in _NOUNS["irregular"])
 KEPT = frozenset(_NOUNS["kept"])
 _COMPOUND = tuple(_NOUNS["compound"])
-_SINGULAR_IS, _PLURAL_US, _PLURAL_USES = (
-    frozenset(_NOUNS[name]) for name in ("singular_is", "plural_us", "plural_uses")
-)
+_SINGULAR_IS = frozenset(_NOUNS["singular_is"])
+_PLURAL_US = frozenset(_NOUNS["plural_us"])
+_PLURAL_USES = frozenset(_NOUNS["plural_uses"])
+"""Lists of nouns; english.toml explains each."""
 
 
 @lru_cache(maxsize=1 << 17)
@@ -132,6 +144,7 @@ def singular(noun: str) -> str:
     >>> [singular(noun) for noun in nouns]
     ['car', 'child', 'glasses', 'box', 'cherry', 'grass', 'ski', 't-shirt']
     """
+    # The last part of a compound has the ending.
     head, dash, last = noun.rpartition("-")
     if dash:
         return head + dash + singular(last)
@@ -150,6 +163,8 @@ def singular(noun: str) -> str:
 
 
 def _without_s(noun: str) -> str:
+    """The singular of a noun that ends in s; the noun itself if its s is not a plural ending."""
+    # After an apostrophe or a point the s is a possessive or an abbreviation.
     if len(noun) < 3 or noun[-2] in "'." or not _is_plural(noun):
         return noun
     if noun.endswith("ies") and len(noun) > 4:
@@ -158,11 +173,9 @@ def _without_s(noun: str) -> str:
         return noun[:-2]
     if noun.endswith("es") and (noun[:-2] in KEPT or noun[:-2] in _SINGULAR_IS):
         return noun[:-2]
-    if (
-        noun.endswith("uses")
-        and not noun.endswith(("auses", "euses", "ouses"))
-        and noun not in _PLURAL_USES
-    ):
+    # "buses" loses two letters; "causes", "houses" and "excuses" lose one.
+    is_of_us = noun.endswith("uses") and not noun.endswith(("auses", "euses", "ouses"))
+    if is_of_us and noun not in _PLURAL_USES:
         return noun[:-2]
     return noun[:-1]
 
@@ -202,17 +215,21 @@ class Synonyms:
         """
         counts_of_binding = {}
         for binding in set(bindings):
-            counts_of_matches = [counts.get(alike, (0, 0)) for alike in self.alike(binding)]
-            counts_of_binding[binding] = (
-                sum(perfect for perfect, _ in counts_of_matches),
-                sum(close for _, close in counts_of_matches),
-            )
+            perfect = 0
+            close = 0
+            for match in self.alike(binding):
+                own_perfect, own_close = counts.get(match, (0, 0))
+                perfect += own_perfect
+                close += own_close
+            counts_of_binding[binding] = (perfect, close)
         return counts_of_binding
 
     def alike(self, binding: Binding) -> Iterator[Binding]:
         """All bindings that match a binding, itself included."""
         attribute, noun = binding
-        return product(self.attributes.get(attribute, {attribute}), self.objects.get(noun, {noun}))
+        attributes = self.attributes.get(attribute, {attribute})
+        nouns = self.objects.get(noun, {noun})
+        return product(attributes, nouns)
 
 
 def read_synonyms(path: Path, reading: Reading) -> Synonyms:
@@ -240,7 +257,8 @@ def read_synonyms(path: Path, reading: Reading) -> Synonyms:
         ) from None
     attributes: dict[str, set[str]] = defaultdict(set)
     objects: dict[str, set[str]] = defaultdict(set)
-    groups = several = 0
+    groups = 0
+    several = 0
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -253,9 +271,10 @@ def read_synonyms(path: Path, reading: Reading) -> Synonyms:
         single = {word for word in words if " " not in word}
         several += len(words) - len(single)
         groups += 1
-        nouns = {reading.noun(word) for word in single}
+        # The file does not say which words are nouns, so each is entered as both.
         for word in single:
             attributes[word] |= single
+        nouns = {reading.noun(word) for word in single}
         for noun in nouns:
             objects[noun] |= nouns
     if several:

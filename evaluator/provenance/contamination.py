@@ -240,7 +240,7 @@ def marked(name: str, results: Mapping[str, Any]) -> str:
     return f"{name} ({', '.join(marks)})" if marks else name
 
 
-def marks_said(results: Mapping[str, Any]) -> str:
+def describe_marks(results: Mapping[str, Any]) -> str:
     """The marks of the results as full sentences, shown with every number; "" without marks."""
     sentences = []
     if mark_of(results):
@@ -250,7 +250,7 @@ def marks_said(results: Mapping[str, Any]) -> str:
     return " ".join(sentences)
 
 
-def training_said(results: dict[str, Any]) -> str:
+def describe_training(results: dict[str, Any]) -> str:
     """The sentence about the training of the model that has these results."""
     return str((results.get("training") or unknown_training())["said"])
 

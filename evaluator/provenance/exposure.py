@@ -109,6 +109,8 @@ def read_exposure(
     """
     objects: set[Seen] = set()
     triples: set[Triple] = set()
+
+    # What the images show.
     for row in _scene_rows(world, scenes, ["objects", "relations"]):
         scene_objects = row["objects"]
         if not scene_objects:
@@ -122,6 +124,7 @@ def read_exposure(
             subject = scene_objects[relation["subject"]]["category"]
             other = scene_objects[relation["object"]]["category"]
             triples.add((subject, relation["relation"], other))
+    # What the texts name.
     text_ids = benchmark.texts["text_id"].to_pylist()
     form_of = dict(zip(text_ids, benchmark.texts["form"].to_pylist(), strict=True))
     for text_id in texts:
@@ -131,10 +134,8 @@ def read_exposure(
         for mention in form["objects"]:
             objects.add((None, None, mention["category"]))
             # A text that denies a value names it too.
-            for kind, value in [
-                *mention["attributes"].items(),
-                *mention.get("without", {}).items(),
-            ]:
+            values = [*mention["attributes"].items(), *mention.get("without", {}).items()]
+            for kind, value in values:
                 objects.add((kind, value, mention["category"]))
         categories = [mention["category"] for mention in form["objects"]]
         for first, relation, second, *_ in form.get("relations", ()):
@@ -164,7 +165,10 @@ def is_of_stand_in(about: Mapping[str, Any]) -> bool:
 
     Other models that are trained here stand for nothing but themselves.
     """
-    return about.get("method") == STAND_IN_METHOD or bool(about.get("base", {}).get("stand_in"))
+    if about.get("method") == STAND_IN_METHOD:
+        return True
+    base = about.get("base", {})
+    return bool(base.get("stand_in"))
 
 
 def remember(digest: str, record: Mapping[str, Any]) -> None:

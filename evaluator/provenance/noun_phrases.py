@@ -44,10 +44,12 @@ def parts_of_speech() -> dict[str, str]:
 
 
 _TOKEN = re.compile(r"'s\b|[^\W_]+(?:[-'’](?!s\b)[^\W_]+)*|[^\s\w]")
+"""A possessive, a word, also one with hyphens or apostrophes inside, or a punctuation mark."""
 _COMPLEX = re.compile(
     r"\b(?:in front|on top|on the top|at the top|in back) of\b"
     r"|\bnext to\b|\b(?:a|the) (?:lot|number) of\b"
 )
+"""Phrases that are read as the preposition "of"."""
 
 # Classes of words: determiner, quantity, adjective, noun, -ing, past participle, other verb,
 # preposition, word before a verb, conjunction, comma, adverb, end of any phrase. Classes that can
@@ -56,6 +58,7 @@ _DET, _QUANTITY, _ADJ, _NOUN, _ING, _PAST, _VERB, _PREP, _LINK, _AND, _COMMA, _A
     "dqangpvil&,~."
 )
 _OPENS = frozenset((_DET, _QUANTITY, _ADJ))
+"""Classes of words that can begin a noun phrase."""
 _TAGS = {
     _DET: "DT PRP$",
     _QUANTITY: "PDT CD",
@@ -71,6 +74,7 @@ _TAGS = {
     _ADV: "RB RBR RBS",
 }
 _PENN = {tag: own for own, tags in _TAGS.items() for tag in tags.split()}
+"""By tag of the Penn Treebank, the class of a word."""
 # Modifiers, which may be joined ("black and white", "small, old", "big, very old"), up to the last
 # noun; later modifiers belong to no phrase.
 _PHRASE = re.compile("((?:[agp](?:[&,~]{1,3}(?=[ap]))?)*n(?:[agpn]*n)?)[agp]*")

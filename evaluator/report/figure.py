@@ -216,7 +216,7 @@ def chart_record(row: Row, series: str, x: Any, group: str = "") -> Spec:
         "group": group,
         "said": f"{number(row['value'], row['unit'])} {ends}".strip(),
         "items": row["items"],
-        "speaks": row.get("speaks_of"),
+        "speaks": row.get("population"),
     }
     for name, column in column_of.items():
         value = row.get(column)

@@ -3,6 +3,7 @@ ladder; and gaps."""
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import permutations
 from typing import Any
 
 from evaluator.protocols.items import COUNTS, reported_splits
@@ -81,10 +82,13 @@ def gap(
     """
     lines = [line for line in main_lines(entries) if {"seen", "unseen"} <= set(line.rows)]
     ordered = [first, *lines] if first is not None and first in lines else lines
+
+    # The first metric of each protocol, in the order of the panels.
     metric_of_protocol: dict[str, list[Any]] = {}
     for line in ordered:
         metric_of_protocol.setdefault(line.first["protocol"], _metric_labels(line))
     metrics = list(metric_of_protocol.values())[:most]
+
     chosen = [line for line in lines if _metric_labels(line) in metrics]
     chosen.sort(key=lambda line: metrics.index(_metric_labels(line)))
     labels = (*label_of_benchmarks(entries), "protocol", "metric", "kind")
@@ -182,7 +186,8 @@ def by_error(entries: Sequence[Results], protocol: str) -> list[Figure]:
         for row in rows:
             names = [str(row[label]) for label in labels if row[label]]
             panel = ", ".join([entry["model"], *names])
-            panels.setdefault(panel, []).append(chart_record(row, row["error"], row["split"]))
+            record = chart_record(row, row["error"], row["split"])
+            panels.setdefault(panel, []).append(record)
     return draw_figure(
         f"errors-{protocol}",
         title=f"Kinds of errors of {protocol}",
@@ -216,9 +221,12 @@ def by_rewording(entries: Sequence[Results], protocol: str) -> list[Figure]:
             point = points.setdefault(labels, {"series": entry["model"], "group": row["split"]})
             percent = None if row["value"] is None else 100 * row["value"]
             point[axis_of_metric[row["metric"]]] = percent
-    panels = by_key(
-        (panel, point) for (panel, *_), point in points.items() if {"x", "y"} <= set(point)
-    )
+    # A group of items with one of the metrics alone is not a point.
+    complete = []
+    for (panel, *_), point in points.items():
+        if {"x", "y"} <= set(point):
+            complete.append((panel, point))
+    panels = by_key(complete)
     return draw_figure(
         f"rewording-{protocol}",
         title="Brittleness against augmented accuracy",
@@ -249,7 +257,8 @@ def by_edits(entries: Sequence[Results], protocol: str) -> list[Figure]:
             if edits is None or not is_brittleness or not is_reported(row) or row["is_gap"]:
                 continue
             panel = ", ".join([*(row[label] for label in benchmark_labels), row["split"]])
-            panels.setdefault(panel, []).append(chart_record(row, entry["model"], int(edits[1])))
+            record = chart_record(row, entry["model"], int(edits[1]))
+            panels.setdefault(panel, []).append(record)
     return draw_figure(
         f"edits-{protocol}",
         title="Brittleness by the distance of a paraphrase",
@@ -350,16 +359,17 @@ def _draw_counts(entry: Results, protocol: str, *, name: str, entry_name: str) -
         if cell["protocol"] == protocol and cell["value"] is not None and is_reported(cell):
             cells.append(cell)
     panels: dict[str, list[Spec]] = {}
-    for skill, level in dict.fromkeys((cell["skill"], cell["level"]) for cell in cells):
-        same = [cell for cell in cells if (cell["skill"], cell["level"]) == (skill, level)]
+    cells_of_group = by_key(((cell["skill"], cell["level"]), cell) for cell in cells)
+    for (skill, level), same in cells_of_group.items():
         fits = [fit for fit in entry["fits"] if (fit["skill"], fit["level"]) == (skill, level)]
         for x, series in _axes_of_counts(same):
             panel = (
                 f"{skill}, {level}, by {x.removeprefix('n_')} "
                 f"(lines: {series.removeprefix('n_')}){_slopes(fits, x)}"
             )
-            for value, count in sorted({(cell[series], cell[x]) for cell in same}):
-                chosen = [cell for cell in same if (cell[series], cell[x]) == (value, count)]
+            # A point is the mean over all values of the third count.
+            cells_of_point = by_key(((cell[series], cell[x]), cell) for cell in same)
+            for (value, count), chosen in sorted(cells_of_point.items()):
                 record = chart_record(_mean(chosen), str(value), count)
                 panels.setdefault(panel, []).append(record)
     return draw_figure(
@@ -375,16 +385,16 @@ def _draw_counts(entry: Results, protocol: str, *, name: str, entry_name: str) -
 def _axes_of_counts(cells: Sequence[Row]) -> list[tuple[str, str]]:
     """(count on the x axis, what tells lines apart) of each panel of cells: all ordered pairs of
     the counts that vary. A count that varies alone has a line for the level."""
-    counts = [name for name in COUNTS if len({cell[name] for cell in cells}) > 1]
-    pairs = [(x, series) for x in counts for series in counts if x != series]
-    return pairs or [(x, "level") for x in counts]
+    counts = varying(cells, COUNTS)
+    return list(permutations(counts, 2)) or [(x, "level") for x in counts]
 
 
 def _slopes(fits: Sequence[Row], count: str) -> str:
     """The slopes of a count by split, with corrected stars; "" if no fit has the count."""
-    slopes = {
-        fit["split"]: fit["coefficients"][count] for fit in fits if count in fit["coefficients"]
-    }
+    slopes = {}
+    for fit in fits:
+        if count in fit["coefficients"]:
+            slopes[fit["split"]] = fit["coefficients"][count]
     texts = []
     for split in reported_splits(slopes):
         slope = slopes[split]

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from evaluator.analysis.pooling import POOLED_BY
 from evaluator.protocols.records import Results
-from evaluator.provenance.contamination import MARK, mark_of, marked, marks_said
+from evaluator.provenance.contamination import MARK, describe_marks, mark_of, marked
 from evaluator.report.overview import every_row, main_lines, read_lines, side_by_side
 from evaluator.report.table import loads
 from evaluator.report.writers import environment, markdown
@@ -35,7 +35,7 @@ _ARGUMENTS = (
     "error",
     "low",
     "high",
-    "speaks_of",
+    "population",
     "chance",
     "ceiling",
     "items",
@@ -83,11 +83,14 @@ def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
     columns = ("model", "benchmark", *POOLED_BY)
     rows = []
     for entry in entries:
+        # A column of marks stands in the table only if some entry has one.
         mark = {MARK: mark_of(entry)} if has_marks else {}
         rows += [{**mark, **dict.fromkeys(columns), **row} for row in entry["rows"]]
-    csv, tex = page.with_suffix(".csv"), page.with_suffix(".tex")
+    csv = page.with_suffix(".csv")
+    tex = page.with_suffix(".tex")
     write_csv(csv, pa.Table.from_pylist(rows))
 
+    # The table of main metrics first, then all rows of each entry.
     overview = side_by_side(entries, main_lines(entries))
     tables = [overview]
     for entry in entries:
@@ -264,8 +267,8 @@ def _value(entry: Results, split: str, row: Mapping[str, Any]) -> "EvalResult":
     from huggingface_hub import EvalResult
 
     arguments: dict[str, Any] = {}
-    if marks_said(entry):
-        arguments["mark"] = marks_said(entry)
+    if describe_marks(entry):
+        arguments["mark"] = describe_marks(entry)
     arguments["interval_level"] = entry["rules"].get("level")
     for name in _ARGUMENTS:
         if row.get(name) is not None:

@@ -85,22 +85,24 @@ def benchmark_items(
 
     # Texts are numbered as they occur; texts of pools follow those of candidates.
     texts: dict[str, int] = {}
+    candidate_columns = _candidate_columns(
+        candidates, len(items), scenes, texts, text_of=benchmark.text_of
+    )
+    run_columns = []
+    for (label, run), outcomes in zip(runs, outcomes_of_run, strict=True):
+        run_columns.append(
+            _run_columns(label, run, outcomes, row_of=row_of, candidates=candidates, texts=texts)
+        )
+    labels = ("protocol", "split", "kind", "skill")
     items_data = {
         "benchmark": first.results["benchmark"],
         "id": items["item_id"].tolist(),
-        "labels": {
-            name: coded(map(str, items[name])) for name in ("protocol", "split", "kind", "skill")
-        },
+        "labels": {name: coded(map(str, items[name])) for name in labels},
         "bindings": coded(map(str, items["bindings"])),
-        "candidates": _candidate_columns(
-            candidates, len(items), scenes, texts, text_of=benchmark.text_of
-        ),
+        "candidates": candidate_columns,
         "scenes": scenes,
+        "runs": run_columns,
     }
-    items_data["runs"] = [
-        _run_columns(label, run, outcomes, row_of=row_of, candidates=candidates, texts=texts)
-        for (label, run), outcomes in zip(runs, outcomes_of_run, strict=True)
-    ]
     images = first.run.world or pictures_of(first.run)
     items_data["texts"] = [visible(text) for text in texts]
     items_data["images"] = [] if images is None else thumbnails(images.image, scenes, inline)
@@ -113,7 +115,7 @@ def _all_items(outcomes_of_run: Sequence[pd.DataFrame]) -> pd.DataFrame:
     items = pd.concat(outcomes_of_run).drop_duplicates("item_id").reset_index(drop=True)
     ranks = [split_rank(str(split)) for split in items["split"]]
     # Python's sort is stable, so items of one split keep their order.
-    order = sorted(range(len(items)), key=lambda row: ranks[row])
+    order = sorted(range(len(items)), key=ranks.__getitem__)
     return items.iloc[order].reset_index(drop=True)
 
 
@@ -168,9 +170,11 @@ def grid_cells(
         right = outcomes == "r"
         answered = np.isin(outcomes, ("r", "w", "t"))
         for binding, rows in sorted(rows_of.items()):
+            # Run by run, so that a run with a limit counts as much as the others.
             shares = []
             for run in range(len(runs)):
-                answers = right[run, rows][answered[run, rows]]
+                is_answered = answered[run, rows]
+                answers = right[run, rows][is_answered]
                 if len(answers):
                     shares.append(answers.mean())
             if not shares:
@@ -186,6 +190,7 @@ def grid_cells(
                     "items": int(answered[:, rows].any(axis=0).sum()),
                 }
             )
+    # The block is in a corner of the grid: cells of its values and objects come first.
     values = {value for value, _ in held_out}
     objects = {object_ for _, object_ in held_out}
     cells.sort(key=lambda cell: (cell["value"] not in values) + (cell["object"] not in objects))
@@ -280,10 +285,12 @@ def _run_columns(
 ) -> dict[str, Any]:
     """What the gallery shows of one run (`benchmark_items`). Numbers further texts in `texts`."""
     rows = outcomes["item_id"].map(row_of).to_numpy()
+    is_unscored = outcomes["value"].isna()
     is_right = (outcomes["value"] == 1).to_numpy()
     is_tie = outcomes["tie"].fillna(False).to_numpy(dtype=bool)
+    # The first condition that holds decides the letter.
     letters = np.full(len(row_of), "-")
-    letters[rows] = np.select([outcomes["value"].isna(), is_right, is_tie], ["u", "r", "t"], "w")
+    letters[rows] = np.select([is_unscored, is_right, is_tie], ["u", "r", "t"], "w")
     margin = np.full(len(row_of), np.nan)
     margin[rows] = outcomes["true"] - outcomes["false"]
     best: dict[int, list[list[Any]]] = {}
@@ -310,7 +317,8 @@ def _answers(run: Run, row_of: pd.Series) -> dict[int, list[Any]]:
     words = run.record.get("words")
     if words is None:
         return {}
-    rows, prompt = Candidates(run.benchmark), prompt_of(words["prompt"])
+    rows = Candidates(run.benchmark)
+    prompt = prompt_of(words["prompt"])
     answers: dict[int, list[Any]] = {}
     characters = 0
     for answered in read_answers(run.folder, rows, prompt):
@@ -354,11 +362,11 @@ def _candidate_scores(run: NamedRun, candidates: pd.DataFrame) -> np.ndarray:
 
     # Protocols that compare images may be measured in another channel.
     items = run.run.benchmark.items
-    item_ids, item_protocols = (items[name].to_pylist() for name in ("item_id", "protocol"))
-    protocol_of = dict(zip(item_ids, item_protocols, strict=True))
-    compares_images = {
-        name: find_protocol(name).compares_images for name in run.run.record["protocols"]
-    }
+    item_ids = items["item_id"].to_pylist()
+    protocol_of = dict(zip(item_ids, items["protocol"].to_pylist(), strict=True))
+    compares_images = {}
+    for name in run.run.record["protocols"]:
+        compares_images[name] = find_protocol(name).compares_images
     protocols = candidates["item_id"].map(protocol_of)
     is_of_images = protocols.map(compares_images).fillna(False)
     channels = np.where(is_of_images, image_channel, text_channel)
@@ -377,8 +385,10 @@ def _best_texts(
 ) -> dict[str, list[tuple[str, bool, float]]]:
     """The best texts of the items whose false texts are in a pool, each (text, truth, score), best
     first."""
+    # Items with true and false candidates of their own have no pool.
     has_both = candidates.groupby("item_id")["truth"].nunique() > 1
-    is_pooled = ~outcomes["item_id"].isin(has_both.index[has_both]) & outcomes["value"].notna()
+    has_pool = ~outcomes["item_id"].isin(has_both.index[has_both])
+    is_pooled = has_pool & outcomes["value"].notna()
     best = {}
     for row in outcomes[is_pooled].to_dict("records"):
         best[row["item_id"]] = [
@@ -394,11 +404,14 @@ def _best_texts(
     }
     if best and top.exists():
         table = read_csv(top, columns)
-        for row in table.filter(pc.is_in(table["item_id"], pa.array(list(best)))).to_pylist():
+        is_of_item = pc.is_in(table["item_id"], pa.array(list(best)))
+        for row in table.filter(is_of_item).to_pylist():
             entries = best[row["item_id"]]
             if row["text"] not in [text for text, *_ in entries]:
                 entries.append((row["text"], row["truth"], row["score"]))
-    return {item: sorted(entries, key=lambda entry: -entry[2]) for item, entries in best.items()}
+    for entries in best.values():
+        entries.sort(key=lambda entry: -entry[2])
+    return best
 
 
 def _round(values: np.ndarray) -> list[float | None]:

@@ -28,7 +28,7 @@ from evaluator.report.table import (
     spread,
     value_text,
 )
-from evaluator.runs.parts import splits_said
+from evaluator.runs.parts import describe_splits
 from evaluator.statistics.intervals import THIS_VOCABULARY, WIDER
 
 _DEFAULT_GAPS = (("seen", "unseen"), ASYMMETRIC)
@@ -77,12 +77,16 @@ def read_lines(
             if (is_by_n and not by_n) or not of(row):
                 continue
             labels = (*(row[name] for name in LABELS), row["n"])
-            line = lines_of.setdefault(labels, {}).setdefault(place, MetricLine(entry))
+            line_of_entry = lines_of.setdefault(labels, {})
+            line = line_of_entry.setdefault(place, MetricLine(entry))
             if row["minus"]:
                 line.gaps[row["split"], row["minus"]] = row
             else:
                 line.rows[row["split"]] = row
-    return [line for lines in lines_of.values() for line in lines.values()]
+    lines: list[MetricLine] = []
+    for line_of_entry in lines_of.values():
+        lines += line_of_entry.values()
+    return lines
 
 
 def main_lines(entries: Sequence[Results]) -> list[MetricLine]:
@@ -118,40 +122,39 @@ def side_by_side(
     Returns:
         The table; with all splits if no split is reported.
     """
-    splits = _splits_of(lines)
-    gaps = _gaps_of(lines, every_gap)
+    # What tells lines apart.
     labels = ["protocol", "metric", *varying((line.first for line in lines), (*LABELS[2:], "n"))]
     entry_labels = varying(entries, ("model", "benchmark"))
     if not entry_labels and len(entries) > 1:
         entry_labels = ["model"]
+
+    # Which columns there are.
+    splits = _splits_of(lines)
+    gaps = _gaps_of(lines, every_gap)
     pooled = ["blocks", "runs"] if any(entry["runs"] > 1 for entry in entries) else []
     all_rows = [row for line in lines for row in line.rows.values()]
     has_ceilings = any(has_low_ceiling(row) for row in all_rows)
     is_in_words = any("unread" in row for row in all_rows)
 
     heads = [f"{split} %" for split in [*splits, *gaps.values()]]
-    heads += ["chance %", *(["ceiling %"] if has_ceilings else []), *_COUNT_HEADS]
-    if is_in_words:
-        heads += ["unread", *(f"{split} % of read" for split in splits)]
+    heads += _heads_of_items(splits, has_ceilings=has_ceilings, is_in_words=is_in_words)
     heads += pooled
 
     table_lines = []
     for line in lines:
-        rows = [line.rows[split] for split in splits if split in line.rows]
-        # `full` has every item once; other splits may overlap or leave items out.
-        counted = [line.rows[FULL]] if FULL in line.rows else rows
         cells = [result_cell(line.rows.get(split), decimals=decimals) for split in splits]
         cells += [result_cell(line.gaps.get(gap), decimals=decimals) for gap in gaps]
-        cells += [chance_cell(rows), *([ceiling_cell(rows)] if has_ceilings else [])]
-        cells += [Cell(_total(counted, name)) for name in _COUNTS]
-        if is_in_words:
-            cells += _cells_of_read(line, splits, counted, decimals)
+        cells += _cells_of_items(
+            line, splits, has_ceilings=has_ceilings, is_in_words=is_in_words, decimals=decimals
+        )
         cells += [Cell(f"{line.entry[name]}") for name in pooled]
         names = [str(line.first[name] or "") for name in labels]
         names += [str(line.entry[name]) for name in entry_labels]
         table_lines.append(Line(names, cells))
 
-    notes = [*notes_of(entries, all_rows), *([CEILING] if has_ceilings else [])]
+    notes = notes_of(entries, all_rows)
+    if has_ceilings:
+        notes.append(CEILING)
     columns = [Column(head) for head in heads]
     mark = marks_of(entries)
     return Table([*labels, *entry_labels], columns, table_lines, notes=notes, mark=mark)
@@ -159,8 +162,10 @@ def side_by_side(
 
 def _splits_of(lines: Sequence[MetricLine]) -> list[str]:
     """The splits that a table of lines shows: the reported ones, or all if none is reported."""
-    splits = list(dict.fromkeys(split for line in lines for split in line.rows))
-    return reported_splits(splits) or sorted(splits)
+    splits: dict[str, None] = {}
+    for line in lines:
+        splits |= dict.fromkeys(line.rows)
+    return reported_splits(list(splits)) or sorted(splits)
 
 
 def _gaps_of(lines: Sequence[MetricLine], every_gap: bool) -> dict[tuple[str, str], str]:
@@ -171,6 +176,40 @@ def _gaps_of(lines: Sequence[MetricLine], every_gap: bool) -> dict[tuple[str, st
             if every_gap or gap in _DEFAULT_GAPS:
                 gaps[gap] = split_of(row)
     return gaps
+
+
+def _heads_of_items(splits: Sequence[str], *, has_ceilings: bool, is_in_words: bool) -> list[str]:
+    """The heads of the columns of `_cells_of_items`."""
+    heads = ["chance %"]
+    if has_ceilings:
+        heads.append("ceiling %")
+    heads += _COUNT_HEADS
+    if is_in_words:
+        heads.append("unread")
+        heads += [f"{split} % of read" for split in splits]
+    return heads
+
+
+def _cells_of_items(
+    line: MetricLine,
+    splits: Sequence[str],
+    *,
+    has_ceilings: bool,
+    is_in_words: bool,
+    decimals: int,
+) -> list[Cell]:
+    """The cells of a line on its chance, its ceiling, its numbers of items, and its answers in
+    words."""
+    rows = [line.rows[split] for split in splits if split in line.rows]
+    # `full` has every item once; other splits may overlap or leave items out.
+    counted = [line.rows[FULL]] if FULL in line.rows else rows
+    cells = [chance_cell(rows)]
+    if has_ceilings:
+        cells.append(ceiling_cell(rows))
+    cells += [Cell(_total(counted, name)) for name in _COUNTS]
+    if is_in_words:
+        cells += _cells_of_read(line, splits, counted, decimals)
+    return cells
 
 
 def _total(rows: Sequence[Any], name: str) -> str:
@@ -205,18 +244,21 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
     if not by_n:
         rows = [row for row in rows if row["n"] is None]
     labels = ["metric", *varying(rows, (*LABELS[2:], "n"))]
-    spreads = [
-        over
-        for over in ("blocks", "runs")
-        if any(row.get(f"sd_{over}") is not None for row in rows)
-    ]
+    spreads = []
+    for over in ("blocks", "runs"):
+        if any(row.get(f"sd_{over}") is not None for row in rows):
+            spreads.append(over)
     has_ceilings = any(has_low_ceiling(row) for row in rows)
     is_in_words = any("unread" in row for row in rows)
 
     heads = ["%", f"{confidence(entry)} interval: {THIS_VOCABULARY}", WIDER]
     heads += [f"over {over}" for over in spreads]
-    heads += ["p", *_COUNT_HEADS, *(["unread", "% of read"] if is_in_words else [])]
-    heads += ["chance %", *(["ceiling %"] if has_ceilings else [])]
+    heads += ["p", *_COUNT_HEADS]
+    if is_in_words:
+        heads += ["unread", "% of read"]
+    heads.append("chance %")
+    if has_ceilings:
+        heads.append("ceiling %")
     heads += ["average", f"{THIS_VOCABULARY} means"]
 
     lines = []
@@ -227,7 +269,7 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
         texts.append((number(row["chance"], row["unit"]), row["chance"]))
         if has_ceilings:
             texts.append((number(row.get("ceiling"), row["unit"]), row.get("ceiling")))
-        claim = row["speaks_of"] if row["low"] is not None else ""
+        claim = row["population"] if row["low"] is not None else ""
         texts += [(row["average"], None), (claim, None)]
 
         names = ["" if row[name] is None else str(row[name]) for name in labels]
@@ -287,7 +329,12 @@ def varying(rows: Iterable[Any], names: Sequence[str]) -> list[str]:
         ['model']
     """
     rows = list(rows)
-    return [name for name in names if len({row[name] for row in rows}) > 1]
+    varying_names = []
+    for name in names:
+        values = {row[name] for row in rows}
+        if len(values) > 1:
+            varying_names.append(name)
+    return varying_names
 
 
 def marks_of(entries: Sequence[Results]) -> str:
@@ -345,6 +392,7 @@ def notes_of(entries: Sequence[Results], rows: Sequence[Row] | None = None) -> l
 
 def _notes_of_parts(entries: Sequence[Results]) -> list[str]:
     """What the results leave out of their benchmarks."""
+    # Dictionaries as ordered sets: runs of a model share their notes, which are said once.
     sampled: dict[str, None] = {}
     for entry in entries:
         for pool, count in entry.get("sampled_pools", {}).items():
@@ -357,7 +405,10 @@ def _notes_of_parts(entries: Sequence[Results]) -> list[str]:
         limit = entry["rules"].get("limit")
         if limit:
             notes.append(f"{entry['model']}: at most {limit:,} items of a protocol.")
-    notes += dict.fromkeys(line for entry in entries for line in splits_said(entry["rules"]))
+    splits: dict[str, None] = {}
+    for entry in entries:
+        splits |= dict.fromkeys(describe_splits(entry["rules"]))
+    notes += splits
     empty: dict[str, None] = {}
     for entry in entries:
         cells = entry.get("empty_cells")
@@ -396,4 +447,5 @@ def _by_value(texts: Sequence[tuple[Results, str]]) -> str:
         models_of.setdefault(text, {})[entry["model"]] = None
     if len(models_of) <= 1:
         return "".join(models_of)
-    return "; ".join(f"{text} ({', '.join(models)})" for text, models in models_of.items())
+    texts_with_models = [f"{text} ({', '.join(models)})" for text, models in models_of.items()]
+    return "; ".join(texts_with_models)

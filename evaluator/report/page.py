@@ -12,7 +12,7 @@ import vl_convert
 
 from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import LABELS, Results, by_key
-from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said, warning_of
+from evaluator.provenance.contamination import CLEAN, describe_training, mark_of, marked, warning_of
 from evaluator.report.audit_figures import (
     by_overlap,
     by_probe,
@@ -39,7 +39,7 @@ from evaluator.report.table import Cell, Column, Line, Table, loads
 from evaluator.report.terms import terms_of
 from evaluator.report.verdict import best_entry, headline_sentences, main_line, other_verdicts
 from evaluator.runs.folder import NamedRun, Run
-from evaluator.runs.parts import splits_said
+from evaluator.runs.parts import describe_splits
 from evaluator.scoring.words.answers import describe_answers
 from generator.base.errors import visible
 from generator.base.files import write_text
@@ -80,6 +80,7 @@ def write_page(
         UserError: A folder has no results.
     """
     results = [run.results for run in runs]
+    # Names of models come from users, so control characters are escaped.
     entries = [{**entry, "model": visible(entry["model"])} for entry in pool_runs(results)]
     named = [{**entry, "model": marked(entry["model"], entry)} for entry in entries]
     galleries, grids = _galleries(runs, named, out, inline)
@@ -92,7 +93,7 @@ def write_page(
     drawings = number_names([*figures(entries), *grids, *paired_figures, *more])
 
     # Splits by familiarity with a corpus explain themselves in the notes.
-    benchmarks = [run.run.benchmark for run in runs if not splits_said(run.results["rules"])]
+    benchmarks = [run.run.benchmark for run in runs if not describe_splits(run.results["rules"])]
     is_clean = all(entry["training"]["status"] == CLEAN for entry in entries)
     page = render(
         named,
@@ -153,6 +154,7 @@ def render(
     """
     verdict, *following = headline_sentences(entries, paired)
     best = best_entry(entries)
+    # Instead of the figure of all main metrics, the first screen has its first panels.
     first_figures = gap(entries, main_line(best), _FIRST_PANELS)
     other_figures = [figure for figure in drawings if figure.name != "gap"]
     specs = {figure.name: figure.spec() for figure in [*first_figures, *other_figures]}
@@ -186,7 +188,7 @@ def _page_template() -> Any:
     environment = page_environment("evaluator", "report/assets")
     environment.filters |= {
         "mark_of": mark_of,
-        "training_said": training_said,
+        "describe_training": describe_training,
         "sort_key": _sort_key,
         "question": _question_labels,
     }
@@ -272,14 +274,16 @@ def _galleries(
     objects."""
     named = []
     for entry in entries:
+        model = entry["model"]
         for number, place in enumerate(entry["members"], 1):
-            label = entry["model"]
+            label = model
             if len(entry["members"]) > 1:
-                label = f"{entry['model']}, run {number}"
+                label = f"{model}, run {number}"
             run = runs[place]
             # Benchmarks of one name may differ, as of two worlds.
             digests = f"{run.run.benchmark.digest} {run.run.record['world']}"
-            named.append(((run.results["benchmark"], digests), (label, run, entry["model"])))
+            key = (run.results["benchmark"], digests)
+            named.append((key, (label, run, model)))
     of_benchmark = by_key(named)
     galleries, grids = [], []
     for (benchmark, _), members in of_benchmark.items():

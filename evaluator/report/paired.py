@@ -46,6 +46,7 @@ def compare_two(entries: Sequence[Results], folders: Sequence[str]) -> Paired | 
     try:
         comparison = compare(sources)
     except UserError:
+        # Models that cannot be compared need no mention in a report on each.
         return None
     names = {letter: entry["model"] for letter, entry in letters.items()}
     rows = [_rename_models(row, names) for row in comparison["rows"]]
@@ -66,8 +67,9 @@ def _sentence(best: Results, rows: Sequence[dict[str, Any]]) -> str:
         return ""
     labels = _labels_of(line.first)
     named = ""
-    if labels not in map(_labels_of, compared):
-        labels = _labels_of(compared[0])
+    compared_labels = [_labels_of(row) for row in compared]
+    if labels not in compared_labels:
+        labels = compared_labels[0]
         kinds = [labels[name] for name in ("protocol", "kind", "skill") if labels[name]]
         named = f" by {labels['metric']} ({', '.join(kinds)})"
     same = [row for row in compared if _labels_of(row) == labels]

@@ -117,8 +117,9 @@ def about_grid(cells: Cells) -> str:
     others = [cell["share"] for cell in cells if not cell["held_out"]]
     if not held_out or not others:
         return ends
-    means = [number(sum(shares) / len(shares), "share") for shares in (held_out, others)]
-    return f"Held-out combinations average {means[0]}%, others {means[1]}%; {ends}"
+    held_out_mean = number(sum(held_out) / len(held_out), "share")
+    other_mean = number(sum(others) / len(others), "share")
+    return f"Held-out combinations average {held_out_mean}%, others {other_mean}%; {ends}"
 
 
 def _about_tasks(lines: Sequence[MetricLine]) -> str:
@@ -158,7 +159,8 @@ def _change(line: MetricLine, kind: str) -> str:
 
     The words depend on the kind of verdict: only a fall or a rise goes "from … to".
     """
-    seen, unseen = (_percent(line.rows[split]) for split in ("seen", "unseen"))
+    seen = _percent(line.rows["seen"])
+    unseen = _percent(line.rows["unseen"])
     words = _IN_WORDS.get(kind, "allows no conclusion")
     if kind in (FALLS, RISES):
         return f"{words} from {seen} to {unseen}"
@@ -232,7 +234,8 @@ def _about_complexity(lines: Sequence[MetricLine]) -> str:
     same = [line for line in main if [line.first[name] for name in LABELS] == labels]
     same.sort(key=lambda line: line.first["n"])
     fewest, most = same[0], same[-1]
-    fewest_row, most_row = _row_of(fewest), _row_of(most)
+    fewest_row = _row_of(fewest)
+    most_row = _row_of(most)
     assert fewest_row is not None
     assert most_row is not None
     return (
@@ -248,36 +251,48 @@ def _about_steps(lines: Sequence[MetricLine]) -> str:
         if line.first["metric"] != HALF_POINT:
             continue
         factor = line.first["kind"]
-        accuracies = [
-            _row_of(other)
-            for other in lines
-            if other.first["metric"] != HALF_POINT and read_step(other.first["kind"])[0] == factor
-        ]
-        scored = [row for row in accuracies if row is not None]
         row = next(iter(line.rows.values()))
         if row["value"] is not None:
             sentences.append(f"At {factor} {row['value']:.3g}{_between(row)}.")
-        elif scored:
-            easiest, hardest = scored[0], scored[-1]
-            half = (1 + easiest["chance"]) / 2
-            if easiest["value"] < half:
-                sentences.append(
-                    f"It is below half ({number(half, 'share')}%) at the easiest step already, "
-                    f"{easiest['kind']}: {_percent(easiest)}."
-                )
-            else:
-                sentences.append(
-                    f"It does not fall to half ({number(half, 'share')}%) up to the hardest step, "
-                    f"{hardest['kind']}: {_percent(hardest)}."
-                )
+            continue
+        # The curve does not cross half within the ladder.
+        steps = _rows_of_factor(lines, factor)
+        if not steps:
+            continue
+        easiest, hardest = steps[0], steps[-1]
+        half = (1 + easiest["chance"]) / 2
+        if easiest["value"] < half:
+            sentences.append(
+                f"It is below half ({number(half, 'share')}%) at the easiest step already, "
+                f"{easiest['kind']}: {_percent(easiest)}."
+            )
+        else:
+            sentences.append(
+                f"It does not fall to half ({number(half, 'share')}%) up to the hardest step, "
+                f"{hardest['kind']}: {_percent(hardest)}."
+            )
     return " ".join(sentences)
+
+
+def _rows_of_factor(lines: Sequence[MetricLine], factor: str) -> list[Row]:
+    """The scored rows of accuracy at each step of a factor, easiest first, as the rows are."""
+    rows = []
+    for line in lines:
+        if line.first["metric"] == HALF_POINT:
+            continue
+        own_factor, _ = read_step(line.first["kind"])
+        row = _row_of(line)
+        if own_factor == factor and row is not None:
+            rows.append(row)
+    return rows
 
 
 def _between(row: Row) -> str:
     """The interval of a half point; an open end lies beyond the ladder."""
     if row["low"] is None and row["high"] is None:
         return ""
-    low, high = ("…" if row[end] is None else f"{row[end]:.3g}" for end in ("low", "high"))
+    low = "…" if row["low"] is None else f"{row['low']:.3g}"
+    high = "…" if row["high"] is None else f"{row['high']:.3g}"
     return f" [{low}, {high}]"
 
 

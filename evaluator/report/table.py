@@ -230,7 +230,8 @@ def chance_cell(rows: Sequence[Row]) -> Cell:
     """
     known = [row for row in rows if row.get("chance") is not None]
     known.sort(key=lambda row: row["chance"])
-    return Cell(_range_text([number(row["chance"], row["unit"]) for row in known]))
+    levels = [number(row["chance"], row["unit"]) for row in known]
+    return Cell(_range_text(levels))
 
 
 CEILING = (
@@ -263,7 +264,8 @@ def ceiling_cell(rows: Sequence[Row]) -> Cell:
             ceilings_of.setdefault(row["split"], []).append(row["ceiling"])
     texts = {}
     for split, ceilings in ceilings_of.items():
-        texts[split] = _range_text([number(ceiling, "share") for ceiling in sorted(ceilings)])
+        numbers = [number(ceiling, "share") for ceiling in sorted(ceilings)]
+        texts[split] = _range_text(numbers)
     if len(set(texts.values())) == 1:
         return Cell(next(iter(texts.values())))
     return Cell(", ".join(f"{split} {text}" for split, text in texts.items()))
@@ -332,7 +334,8 @@ def loads(fits: Sequence[Mapping[str, Any]]) -> Table:
     for fit in fits:
         cells = [load_cell(fit["coefficients"].get(name)) for name in COUNTS]
         cells.append(Cell(f"{fit['items']}/{fit['clusters']}"))
-        lines.append(Line([fit[name] or "" for name in ("level", "skill", "split")], cells))
+        labels = [fit[name] or "" for name in ("level", "skill", "split")]
+        lines.append(Line(labels, cells))
     notes = []
     if fits:
         notes.append(
@@ -430,17 +433,17 @@ def population(rows: Iterable[Mapping[str, Any]]) -> str:
         each population is named once.
 
     Example:
-        >>> seen = {"split": "seen", "speaks_of": "a"}
-        >>> unseen = {"split": "unseen", "speaks_of": "b"}
+        >>> seen = {"split": "seen", "population": "a"}
+        >>> unseen = {"split": "unseen", "population": "b"}
         >>> population([seen, unseen])
         'a (on seen); b (on unseen)'
-        >>> population([seen, {**seen, "speaks_of": "b"}])
+        >>> population([seen, {**seen, "population": "b"}])
         'a, or in some rows b'
     """
     splits_of: dict[str, dict[str, None]] = {}
     for row in rows:
-        if row["speaks_of"] and not row.get("is_gap") and row["split"] != "val":
-            splits_of.setdefault(row["speaks_of"], {})[row["split"] or "all items"] = None
+        if row["population"] and not row.get("is_gap") and row["split"] != "val":
+            splits_of.setdefault(row["population"], {})[row["split"] or "all items"] = None
     if len(splits_of) == 1:
         return next(iter(splits_of))
     all_splits = [split for splits in splits_of.values() for split in splits]

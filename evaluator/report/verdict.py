@@ -194,13 +194,14 @@ def judge(entry: Results) -> Verdict:
     # A model that cannot do the task on seen combinations has nothing that it could lose.
     if not metric.above_chance:
         return _at_chance(metric, change.seen)
-    seen = change.seen
     low, high = change.gap["low"], change.gap["high"]
     if low is not None and low > 0:
         return _falls(metric, change)
     if high is not None and high < 0:
         return _rises(metric, change)
-    if high is not None and high <= SMALL_FALL * (seen["value"] - (seen["chance"] or 0)):
+    # An interval that holds 0 shows no fall only if it is narrow, relative to what can be lost.
+    above_chance = change.seen["value"] - (change.seen["chance"] or 0)
+    if high is not None and high <= SMALL_FALL * above_chance:
         return _does_not_fall(metric, change)
     return _open(metric, change)
 
@@ -234,7 +235,10 @@ def headline_sentences(entries: Sequence[Results], paired: str = "") -> list[str
     """
     ranked = _ranked(entries)
     if not ranked:
-        return [judge(entries[0]).sentence, *([paired] if paired else [])]
+        sentences = [judge(entries[0]).sentence]
+        if paired:
+            sentences.append(paired)
+        return sentences
     best = ranked[0]
     verdict = judge(best.line.entry)
     following = [
@@ -368,6 +372,7 @@ def _falls(metric: _MainMetric, change: _Change) -> Verdict:
 
 def _rises(metric: _MainMetric, change: _Change) -> Verdict:
     entry, gap = metric.line.entry, change.gap
+    # The ends of the interval change places with the sign.
     reverse = {**gap, "value": -gap["value"], "low": -gap["high"], "high": -gap["low"]}
     by = f"{_points(reverse['value'])} points {_bracketed(reverse, entry)}"
     return Verdict(
@@ -405,9 +410,15 @@ def _open(metric: _MainMetric, change: _Change) -> Verdict:
 def _ranked(entries: Sequence[Results]) -> list[_MainMetric]:
     """The models that answer the same question on seen and unseen as the first that does, best on
     unseen first."""
-    metrics = [_choose_metric(entry) for entry in entries]
-    both = [metric for metric in metrics if metric and metric.comparable]
-    same = [metric for metric in both if _labels(metric.line) == _labels(both[0].line)]
+    both = []
+    for entry in entries:
+        metric = _choose_metric(entry)
+        if metric is not None and metric.comparable:
+            both.append(metric)
+    if not both:
+        return []
+    labels = _labels(both[0].line)
+    same = [metric for metric in both if _labels(metric.line) == labels]
     return sorted(same, key=lambda metric: -metric.line.rows[_UNSEEN]["value"])
 
 
@@ -429,6 +440,7 @@ def _explanation(metric: _MainMetric) -> str:
     more_than_random = []
     for row in entry["rows"]:
         is_error = row["metric"] in (BY_FAMILIARITY, BY_ATOM)
+        # As familiar and less familiar texts explain nothing.
         is_wrong = row["error"] in (FAMILIARITY[0], *WRONG)
         if not (labels.items() <= row.items() and is_error and is_wrong):
             continue
@@ -479,8 +491,9 @@ def _lead(ranked: Sequence[_MainMetric]) -> str:
     names = f"{best.entry['model']} {{}} {other.entry['model']}"
     if points == "0.0":
         return f"On unseen combinations {names.format('is level with')}."
-    ends = (best_row["low"], other_row["high"])
-    overlap = None in ends or ends[0] <= ends[1]
+    low_of_best, high_of_other = best_row["low"], other_row["high"]
+    is_known = low_of_best is not None and high_of_other is not None
+    overlap = not is_known or low_of_best <= high_of_other
     doubt = " (their intervals overlap; `score compare` tests the difference)" if overlap else ""
     return f"On unseen combinations {names.format('leads')} by {points} points{doubt}."
 
@@ -494,7 +507,9 @@ def _tax(entry: Results) -> str:
     tax = line.gaps[ASYMMETRIC]
     if tax["low"] is None or tax["low"] <= 0 <= tax["high"]:
         return ""
-    familiar, unfamiliar = (_value(line.rows[split]) for split in ASYMMETRIC)
+    familiar_split, unfamiliar_split = ASYMMETRIC
+    familiar = _value(line.rows[familiar_split])
+    unfamiliar = _value(line.rows[unfamiliar_split])
     return (
         f"When training shows only what the true text names, it is right in {familiar}; when "
         f"training shows only what the foil names, in {unfamiliar}: "
@@ -540,5 +555,5 @@ def _bracketed(row: Row, entry: Results) -> str:
     if row["low"] is None:
         return ""
     ends = interval(row).replace(", ", ",\N{NO-BREAK SPACE}")
-    claim = claim_of(row["speaks_of"])
+    claim = claim_of(row["population"])
     return f"{ends} ({', '.join(filter(None, [confidence(entry), claim]))})"

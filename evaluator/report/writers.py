@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from evaluator.protocols.records import STATISTICS
-from evaluator.provenance.contamination import marks_said
+from evaluator.provenance.contamination import describe_marks
 from evaluator.report.table import Cell, Column, Table, plain
 from generator.base.errors import visible
 from generator.base.tables import write_csv
@@ -77,14 +77,14 @@ def csv_rows(table: Table) -> list[dict[str, Any]]:
     for name in ("text", *STATISTICS, *_LOAD_NUMBERS):
         if any(cell.numbers.get(name) is not None for cell in cells):
             names.append(name)
-    has_marks = any(marks_said(cell.of) for cell in cells)
+    has_marks = any(describe_marks(cell.of) for cell in cells)
     rows = []
     for line in table.lines:
         labels = dict(zip(table.labels, map(visible, line.labels), strict=True))
         for column, cell in zip(table.columns, line.cells, strict=True):
             if not cell.numbers and not cell.reason:
                 continue
-            row: dict[str, Any] = {"mark": marks_said(cell.of)} if has_marks else {}
+            row: dict[str, Any] = {"mark": describe_marks(cell.of)} if has_marks else {}
             row |= labels
             row |= {"group": column.group, "column": column.head}
             row |= {name: cell.numbers.get(name) for name in names}

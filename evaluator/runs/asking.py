@@ -304,10 +304,12 @@ class _BudgetedAsker:
         self.answers = dict(known)
         """By name of the question, its answer."""
         self._generation = GenerationConfig(request.max_tokens, request.temperature)
-        self._budget, self._store, self._lock = request.budget, store, threading.Lock()
-        self._used_tokens = sum(
-            answer.prompt_tokens + answer.completion_tokens for answer in known.values()
-        )
+        self._budget = request.budget
+        self._store = store
+        self._lock = threading.Lock()
+        self._used_tokens = 0
+        for answer in known.values():
+            self._used_tokens += answer.prompt_tokens + answer.completion_tokens
         self._tokens_of_question = _prompt_tokens(first_chats) + request.max_tokens
         self._n_open = 0
 
@@ -339,7 +341,8 @@ class _BudgetedAsker:
                 self._used_tokens += answer.prompt_tokens + answer.completion_tokens
                 advance()
 
-        # Answers are shorter than they may be, so the budget may allow more after each round.
+        # Answers are shorter than they may be, so the budget may allow more after each round. A
+        # round without a question would be followed by others like it.
         while waiting:
             n_before = len(waiting)
             model.answer_all(affordable(), self._generation, keep=keep)

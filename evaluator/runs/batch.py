@@ -40,11 +40,16 @@ def write_batch(
                 "body": make_body(chat),
             }
             line = json.dumps(request) + "\n"
-            if file is None or lines >= _MOST_LINES or size + len(line) > _MOST_BYTES:
-                paths.append(path.with_stem(f"{path.stem}-{len(paths) + 1}") if paths else path)
-                draft = open_files.enter_context(draft_of(paths[-1]))
+            is_full = lines >= _MOST_LINES or size + len(line) > _MOST_BYTES
+            if file is None or is_full:
+                next_path = path
+                if paths:
+                    next_path = path.with_stem(f"{path.stem}-{len(paths) + 1}")
+                paths.append(next_path)
+                draft = open_files.enter_context(draft_of(next_path))
                 file = open_files.enter_context(draft.open("w", encoding="utf-8"))
-                lines = size = 0
+                lines = 0
+                size = 0
             file.write(line)
             lines += 1
             size += len(line)

@@ -58,7 +58,8 @@ def fill_ceilings(rows: Iterable[dict[str, Any]], scores: Scores, truths: Truths
 
 def _oracle_scores(scores: Scores, truths: Truths) -> Scores:
     """The scores that the oracle has for the questions of a run."""
-    benchmark, oracle = scores.benchmark, Oracle.with_truths(truths)
+    benchmark = scores.benchmark
+    oracle = Oracle.with_truths(truths)
     protocols = pa.array(list(scores.protocols), pa.string())
     items = benchmark.items.filter(pc.is_in(benchmark.items["protocol"], protocols))
     item_ids = items["item_id"].combine_chunks()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _IMAGES = 4
 """Images that a notebook shows."""
 _LABELS = ("item_id", "protocol", "split", "kind", "skill", "pool_id")
+"""Columns of items that a question shows as texts."""
 
 
 class Dataset:
@@ -109,7 +110,8 @@ class Dataset:
                 )
             opened = reader.Dataset.open(path)
             source = BenchmarkSource(opened.root)
-            world, opened_benchmark = opened.world, opened.benchmark(benchmark)
+            world = opened.world
+            opened_benchmark = opened.benchmark(benchmark)
         column = opened_benchmark.items["protocol"]
         known = [str(name) for name in pc.unique(column).to_pylist()]
         for name in names:
@@ -140,7 +142,9 @@ class Dataset:
         items = self._items.select(["protocol", "split"]).to_pandas()
         counts = items.groupby(["protocol", "split"]).size().unstack(fill_value=0)
         captioned_images = []
-        for row in range(0, len(self), max(1, len(self) // _IMAGES))[:_IMAGES]:
+        # Evenly spaced, so that they are of all splits.
+        step = max(1, len(self) // _IMAGES)
+        for row in range(0, len(self), step)[:_IMAGES]:
             question = self[row]
             true_text = question["texts"][question["truth"].index(True)]
             captioned_images.append((question["images"][0], true_text))
@@ -155,7 +159,8 @@ class Dataset:
         Returns:
             The texts of the pool; [] if there is no such pool.
         """
-        rows = self.benchmark.pools.filter(pc.equal(self.benchmark.pools["pool_id"], pool_id))
+        pools = self.benchmark.pools
+        rows = pools.filter(pc.equal(pools["pool_id"], pool_id))
         return [self.benchmark.text_of[text] for text in rows["text_id"].to_pylist()]
 
     @extras_named()

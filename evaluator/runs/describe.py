@@ -136,9 +136,10 @@ def _describe_images(
     texts = answers
     read_answers = None
     if setup.reader is not None:
-        texts = read_answers = ask_reader(
+        read_answers = ask_reader(
             request, setup.reader, answers, setup.truths, out=out, progress=progress
         )
+        texts = read_answers
     judged = judge_answers(answers, texts, setup.truths, setup.question)
     record = {
         **record_conditions(prepared),
@@ -195,7 +196,10 @@ def judge_answers(
     """
     by_reader = answers is not texts
     form = replace(question, form="json") if by_reader else question
-    return [_judge(text, truth, form) for text, truth in zip(texts, truths, strict=True)]
+    judged = []
+    for text, truth in zip(texts, truths, strict=True):
+        judged.append(_judge(text, truth, form))
+    return judged
 
 
 def measure_descriptions(folder: Path, *, level: float | None = None) -> dict[str, Any]:
@@ -215,7 +219,8 @@ def measure_descriptions(folder: Path, *, level: float | None = None) -> dict[st
     own_level = run.record["level"] if level is None else check_level(level)
     rules = run.record["rules"]
     question = question_of_rules(rules, folder / RESULTS_FILE)
-    truths = list(truths_of_lines(run, *open_described_dataset(run)).values())
+    world, benchmark = open_described_dataset(run)
+    truths = list(truths_of_lines(run, world, benchmark).values())
     answers = [answer_of_line(line) for line in run.lines]
     readings = None
     if "reader" in run.record:
@@ -293,7 +298,8 @@ def chats_about(
     """
     # All images of a world have its vocabulary.
     vocabulary = truths[0].vocabulary
-    text, schema = question.text(vocabulary), question.schema(vocabulary)
+    text = question.text(vocabulary)
+    schema = question.schema(vocabulary)
     chats = []
     for truth in truths:
         image = world.image_digest(truth.scene_id)
@@ -327,12 +333,17 @@ def _count_answers(
     answers: Sequence[Answer], judged: Sequence[JudgedAnswer | None]
 ) -> dict[str, int]:
     """How many images have an answer, and how much of the answers was read."""
-    n_unread = n_partly = n_parts = 0
+    n_unread = 0
+    n_partly = 0
+    n_parts = 0
     for judged_answer in judged:
-        if judged_answer is not None and judged_answer.description.unread:
-            n_parts += len(judged_answer.description.unread)
-            n_partly += bool(judged_answer.description.objects)
-            n_unread += not judged_answer.description.objects
+        if judged_answer is None or not judged_answer.description.unread:
+            continue
+        # An answer of which some objects were read is partly unread.
+        description = judged_answer.description
+        n_parts += len(description.unread)
+        n_partly += bool(description.objects)
+        n_unread += not description.objects
     n_failed = sum(judged_answer is None for judged_answer in judged)
     return {
         "images": len(answers),

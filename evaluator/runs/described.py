@@ -137,13 +137,18 @@ class DescribedRun(AnsweredRun):
 def _check_places(line: Mapping[str, Any], path: Path) -> None:
     """Raise UserError if a line refers to an object that it does not have."""
     described = line.get("described", [])
-    matches = [one.get("matches") for one in described]
-    places = [place for atom in line.get("atoms", []) for place in atom["objects"]]
-    are_matches = all(
-        match is None or (type(match) is int and 0 <= match < len(line["objects"]))
-        for match in matches
-    )
-    if not are_matches or any(not 0 <= place < len(described) for place in places):
+    n_objects = len(line["objects"])
+    are_matches = True
+    for one in described:
+        match = one.get("matches")
+        # `type`, since True is an int for isinstance.
+        is_place = type(match) is int and 0 <= match < n_objects
+        are_matches = are_matches and (match is None or is_place)
+    are_places = True
+    for atom in line.get("atoms", []):
+        for place in atom["objects"]:
+            are_places = are_places and 0 <= place < len(described)
+    if not (are_matches and are_places):
         raise UserError(
             f"{path} is damaged: the image '{line['scene_id']}' has an atom of an object that is "
             f"not there; restore it, or ask the model again."

@@ -12,7 +12,7 @@ from evaluator.protocols.items import split_rank
 from evaluator.protocols.records import rounded
 from evaluator.runs.described import DescribedRun, clusters_of_lines, measures_of
 from evaluator.statistics.difference import benjamini_hochberg, model_difference
-from evaluator.statistics.intervals import speaks_of
+from evaluator.statistics.intervals import describe_population
 from generator.base.errors import UserError, did_you_mean
 
 SIGNIFICANT = 0.05
@@ -33,7 +33,7 @@ def compare_described(
     Returns:
         Rows as JSON data: `split`, `measure`, `first`, `second`, their means, `difference` (first −
         second), `low`, `high` and `p` of evaluator.statistics.difference, `q` (p after Benjamini
-        and Hochberg over the pairs of models), `images`, and `speaks_of`.
+        and Hochberg over the pairs of models), `images`, and `population`.
 
     Raises:
         UserError: The runs are of different worlds, have no image in common, or there is no such
@@ -87,7 +87,10 @@ def _rows_of_measure(
     measure: str, split: str, runs: Sequence[DescribedRun], lines: Sequence[Sequence[Line]]
 ) -> list[dict[str, Any]]:
     """The row of each pair of models; none where no image defines the measure for both."""
-    shares = [image_shares(measure, [measures_of(line) for line in of_run]) for of_run in lines]
+    shares = []
+    for of_run in lines:
+        images = [measures_of(line) for line in of_run]
+        shares.append(image_shares(measure, images))
     rows = []
     for first, second in combinations(range(len(runs)), 2):
         if measure in RELATION_MEASURES and not (runs[first].relations and runs[second].relations):
@@ -138,7 +141,8 @@ def _paired_numbers(
         scale = 2.0
         outcomes = ((first + 1) / 2, (second + 1) / 2)
     # One block, in which each model has one run.
-    sides = (outcomes[0][None], outcomes[1][None])
+    first_runs, second_runs = outcomes[0][None], outcomes[1][None]
+    sides = (first_runs, second_runs)
     difference = model_difference([sides], clusters)
     return {
         "first_mean": rounded(float(first.mean())),
@@ -149,5 +153,5 @@ def _paired_numbers(
         "p": 1.0 if np.isnan(difference.p) else difference.p,
         "images": len(lines),
         "clusters": len(np.unique(clusters.codes)),
-        "speaks_of": speaks_of(clusters),
+        "population": describe_population(clusters),
     }

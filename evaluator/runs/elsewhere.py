@@ -75,7 +75,8 @@ def measure_items(file: ScoresFile) -> tuple[Path, Results]:
     Raises:
         UserError: The file cannot be read or measured, or the folder holds something else.
     """
-    level, tolerance = check_level(file.level), check_tolerance(file.tolerance)
+    level = check_level(file.level)
+    tolerance = check_tolerance(file.tolerance)
     log: Log | None = None
     content = read_log(file.items)
     if isinstance(content, Log):

@@ -30,7 +30,8 @@ def describe_holdout(holdout: Mapping[str, Any] | None) -> str:
     """
     if holdout is None:
         return ""
-    kind, category = holdout.get("kind"), holdout.get("category")
+    kind = holdout.get("kind")
+    category = holdout.get("category")
     parts = []
     bindings = holdout.get("bindings")
     if bindings:

@@ -61,7 +61,8 @@ def prepare_images(request: AskRequest, question: str, out: Path, results_file: 
     dataset = request.dataset
     if not isinstance(dataset, Dataset):
         dataset = Dataset.open(dataset)
-    world, benchmark = world_of(dataset), dataset.benchmark
+    world = world_of(dataset)
+    benchmark = dataset.benchmark
     identity = {
         "model": request.model_name,
         "benchmark": benchmark.digest,

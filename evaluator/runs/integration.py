@@ -12,7 +12,7 @@ from evaluator.protocols.records import rounded
 from evaluator.runs.answered_attributes import AttributesRun
 from evaluator.runs.described import DescribedRun, clusters_of_lines
 from evaluator.statistics.difference import model_difference
-from evaluator.statistics.intervals import claim_of, speaks_of
+from evaluator.statistics.intervals import claim_of, describe_population
 from generator.base.errors import UserError
 from generator.dataset.descriptions.judging import Verdict
 
@@ -46,7 +46,7 @@ def integration_rows(described: DescribedRun, attributes: AttributesRun) -> list
     Returns:
         Rows as JSON data, over all images and by split: `split`, `measure`, `composed` and
         `decomposed` (means over images of each image's share of facts, 0..1), `difference`
-        (composed − decomposed) with `low`, `high` and `p`, `facts`, `images`, and `speaks_of`.
+        (composed − decomposed) with `low`, `high` and `p`, `facts`, `images`, and `population`.
 
     Raises:
         UserError: The runs are of different worlds, or have no image in common.
@@ -113,8 +113,11 @@ def _count(
 ) -> tuple[int, int, int]:
     """Facts of an image that the description has, that the answers have, and of how many."""
     verdict = _MEASURES.get(measure, Verdict.RIGHT)
-    n_composed = n_decomposed = n_facts = 0
+    n_composed = 0
+    n_decomposed = 0
+    n_facts = 0
     for fact, own in zip(facts, composed, strict=True):
+        # `is not`: a fact that is not a binding is neither held out nor seen.
         if measure in (_HELD_OUT, _SEEN) and fact["held_out"] is not (measure == _HELD_OUT):
             continue
         n_facts += 1
@@ -147,7 +150,7 @@ def _row_of(
             "p": 1.0 if np.isnan(difference.p) else difference.p,
             "facts": int(counts[:, 2].sum()),
             "images": int(defined.sum()),
-            "speaks_of": speaks_of(clusters),
+            "population": describe_population(clusters),
         }
     ]
 
@@ -164,7 +167,7 @@ def integration_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     (row,) = [row for row in rows if row["split"] == ALL_SPLITS and row["measure"] == _VALUES_RIGHT]
     interval = ""
     if row["low"] is not None:
-        claim = claim_of(row["speaks_of"])
+        claim = claim_of(row["population"])
         ends = f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}"
         interval = f", 95% interval {ends} about {claim}"
     return (

@@ -150,7 +150,9 @@ def measure_protocols(run: Run, rules: Rules | None = None) -> dict[str, Protoco
         UserError: A file of scores is missing or damaged.
     """
     rules = rules or choose_rules(run)
-    scores = scores_between_images = read_scores(run, rules)
+    # A model may have a channel for comparisons of images.
+    scores = read_scores(run, rules)
+    scores_between_images = scores
     if rules.image_channel != rules.channel:
         scores_between_images = read_scores(run, replace(rules, channel=rules.image_channel))
         scores = replace(scores, between_images=scores_between_images)

@@ -80,7 +80,9 @@ def limit_items(benchmark: Benchmark, limit: int | None) -> Benchmark:
         )
     rows = []
     for row, (protocol, item) in enumerate(rows_of(benchmark.items, "protocol", "item_id")):
-        rows.append((protocol, hashlib.sha256(item.encode()).digest(), row))
+        hash_of_name = hashlib.sha256(item.encode()).digest()
+        rows.append((protocol, hash_of_name, row))
+    # Training is no protocol that is measured.
     limited_protocols = protocol_names()
     counts: Counter[str] = Counter()
     chosen = []
@@ -88,7 +90,9 @@ def limit_items(benchmark: Benchmark, limit: int | None) -> Benchmark:
         counts[protocol] += 1
         if counts[protocol] <= limit or protocol not in limited_protocols:
             chosen.append(row)
-    return _with_items(benchmark, benchmark.items.take(pa.array(sorted(chosen), pa.int64())))
+    # In the order of the table.
+    chosen_rows = pa.array(sorted(chosen), pa.int64())
+    return _with_items(benchmark, benchmark.items.take(chosen_rows))
 
 
 def items_in_splits(benchmark: Benchmark, splits: Sequence[str]) -> Benchmark:
@@ -114,7 +118,8 @@ def items_in_splits(benchmark: Benchmark, splits: Sequence[str]) -> Benchmark:
                 f"The benchmark {benchmark.name} has no items of the split '{split}'; "
                 f"{did_you_mean(split, known)}"
             )
-    return _with_items(benchmark, benchmark.items.filter(pc.is_in(column, pa.array(splits))))
+    is_in_splits = pc.is_in(column, pa.array(splits))
+    return _with_items(benchmark, benchmark.items.filter(is_in_splits))
 
 
 def record_limit(
@@ -142,7 +147,7 @@ def record_limit(
     return {"items": limit, "of": counts, "empty": empty_splits}
 
 
-def limit_said(limit: Mapping[str, Any]) -> list[str]:
+def describe_limit(limit: Mapping[str, Any]) -> list[str]:
     """A sentence for each protocol with a split that the limit left without items.
 
     Args:
@@ -152,14 +157,16 @@ def limit_said(limit: Mapping[str, Any]) -> list[str]:
         The sentences.
 
     Example:
-        >>> print(*limit_said({"items": 5, "empty": {"binary": ["seen"]}}))
+        >>> print(*describe_limit({"items": 5, "empty": {"binary": ["seen"]}}))
         The limit of 5 items left 'binary' no items of seen: take a larger limit to measure them.
     """
-    return [
-        f"The limit of {limit['items']:,} items left '{protocol}' no items of {', '.join(splits)}: "
-        f"take a larger limit to measure them."
-        for protocol, splits in limit["empty"].items()
-    ]
+    sentences = []
+    for protocol, splits in limit["empty"].items():
+        sentences.append(
+            f"The limit of {limit['items']:,} items left '{protocol}' no items of "
+            f"{', '.join(splits)}: take a larger limit to measure them."
+        )
+    return sentences
 
 
 def captions_digest(captions: Iterable[str]) -> str:
@@ -175,7 +182,8 @@ def captions_digest(captions: Iterable[str]) -> str:
         >>> captions_digest(["a", "b"]) == captions_digest(["b", "a", "a"])
         True
     """
-    return hashlib.sha256("\n".join(sorted(set(captions))).encode()).hexdigest()[:12]
+    lines = "\n".join(sorted(set(captions)))
+    return hashlib.sha256(lines.encode()).hexdigest()[:12]
 
 
 def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
@@ -271,7 +279,7 @@ def write_splits(run: Path, splits: Splits) -> None:
             logger.info(f"No question is {name}: that split has no mean.")
 
 
-def splits_said(rules: Mapping[str, Any]) -> list[str]:
+def describe_splits(rules: Mapping[str, Any]) -> list[str]:
     """A sentence on splits by familiarity.
 
     Args:
@@ -282,7 +290,7 @@ def splits_said(rules: Mapping[str, Any]) -> list[str]:
 
     Example:
         >>> splits = {"reference": "coco.json", "captions": "free", "match": "lemmas"}
-        >>> print(*splits_said({"splits": splits}))  # doctest: +NORMALIZE_WHITESPACE
+        >>> print(*describe_splits({"splits": splits}))  # doctest: +NORMALIZE_WHITESPACE
         Splits are by familiarity with coco.json (captions read as free, match by lemmas); full is
         all of them.
     """

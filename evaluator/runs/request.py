@@ -187,7 +187,7 @@ class AskOptions(RunOptions):
     """Of the answers, 0 or more; 0 takes the most likely answer."""
     max_tokens: int = option(
         1024,
-        "Maximum tokens of an answer, reasoning included; longer answers are cut off and unscored.",
+        "Maximum tokens of an answer, reasoning included; longer answers are cut off and wrong.",
         least=1,
     )
     """Most tokens of an answer."""

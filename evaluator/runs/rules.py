@@ -10,8 +10,9 @@ from evaluator.runs.folder import Run
 from evaluator.statistics.intervals import LEVEL
 from generator.base.errors import UserError, did_you_mean
 
-_LEVELS = (0.5, 0.999)
-"""Levels of intervals that are allowed. Beyond them the normal approximation has little use."""
+_LEVEL_RANGE = (0.5, 0.999)
+"""Lowest and highest level of intervals. Below, an interval misses more often than it holds; above,
+the normal approximation has little use."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,9 +20,9 @@ class Rules:
     """How a run is measured."""
 
     channel: str
-    """The scores of most protocols."""
+    """Name of the scores that most protocols measure, one of `Run.channels`."""
     image_channel: str
-    """The scores of protocols that compare images."""
+    """Name of the scores that protocols measure which compare images for one text."""
     tolerance: float
     """Scores a and b tie where |a - b| <= tolerance * max(1, |a|, |b|); 0 or more."""
     level: float
@@ -39,7 +40,8 @@ def choose_rules(
 
     Args:
         run: A finished run.
-        channel: The scores to measure; None for those that the run names.
+        channel: Name of the scores to measure, also of images; None for those that the record
+            of the run names, else the first of the model.
         tolerance: How close scores tie; None for that of the run, else TOLERANCE.
         level: Level of the intervals; None for that of the run, else LEVEL.
 
@@ -69,13 +71,13 @@ def choose_rules(
 
 
 def check_tolerance(tolerance: float | None) -> float:
-    """Check a tie tolerance.
+    """Check a tie tolerance, or take the default.
 
     Args:
         tolerance: A number from 0; None for TOLERANCE.
 
     Returns:
-        The tolerance.
+        The checked number, or TOLERANCE.
 
     Raises:
         UserError: It is negative or not finite.
@@ -87,19 +89,20 @@ def check_tolerance(tolerance: float | None) -> float:
     checked = TOLERANCE if tolerance is None else float(tolerance)
     if not 0 <= checked < np.inf:
         raise UserError(
-            f"Expected a tolerance from 0 up, got {checked:g}; choose another --tolerance."
+            f"Expected a finite tolerance of 0 or more, got {checked:g}; choose another "
+            f"--tolerance."
         )
     return checked
 
 
 def check_level(level: float | None) -> float:
-    """Check a level of intervals.
+    """Check a level of intervals, or take the default.
 
     Args:
         level: A number from 0.5 to 0.999; None for LEVEL.
 
     Returns:
-        The level.
+        The checked number, or LEVEL.
 
     Raises:
         UserError: It is out of range.
@@ -110,9 +113,9 @@ def check_level(level: float | None) -> float:
     """
     if level is None:
         return LEVEL
-    if not _LEVELS[0] <= level <= _LEVELS[1]:
+    if not _LEVEL_RANGE[0] <= level <= _LEVEL_RANGE[1]:
         raise UserError(
-            f"Expected a level from {_LEVELS[0]} to {_LEVELS[1]}, got {level:g}; for intervals of "
-            f"90% write --level 0.9."
+            f"Expected a level from {_LEVEL_RANGE[0]} to {_LEVEL_RANGE[1]}, got {level:g}; for "
+            f"intervals of 90% write --level 0.9."
         )
     return level

@@ -29,9 +29,9 @@ from evaluator.runs.lock import locked_run
 from evaluator.runs.measure import measure_locked
 from evaluator.runs.parts import (
     Splits,
+    describe_limit,
     items_in_splits,
     limit_items,
-    limit_said,
     read_splits,
     record_limit,
     write_splits,
@@ -138,6 +138,7 @@ def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | N
 
 
 def _run(request: Request, out: Path, process: Process, progress: Progress) -> Results | None:
+    # The dataset, then the model: a wrong path is told before weights are loaded.
     is_main = process.is_main
     prepared = prepare_run(request, out, is_main=is_main)
     benchmark, world = prepared.benchmark, prepared.dataset.world
@@ -150,11 +151,13 @@ def _run(request: Request, out: Path, process: Process, progress: Progress) -> R
         )
     if isinstance(model, Oracle):
         model.open(benchmark, world)
+    # What it is asked, and whether it may be.
     questions = _choose_questions(model, prepared, request)
     needs = questions.needs
     training = check_training(model, prepared, images=needs.images.to_pylist(), request=request)
     if model.fits_texts:
-        model.fit_texts(words(benchmark, needs.texts).to_pylist(), text_groups(needs, benchmark))
+        texts = words(benchmark, needs.texts).to_pylist()
+        model.fit_texts(texts, text_groups(needs, benchmark))
 
     settings = settings_for(
         model, request.batch_size, precision=request.precision, workers=request.workers
@@ -201,7 +204,8 @@ def _scoring_record(
     needs = questions.needs
     batch, channels, image_channel = settings.batch, [CHANNEL], None
     if isinstance(model, PairScorer):
-        batch, channels = model.batch.size, list(model.channels)
+        batch = model.batch.size
+        channels = list(model.channels)
         image_channel = model.image_channel
     return {
         "protocols": list(questions.protocols),
@@ -236,7 +240,8 @@ def prepare_run(
         UserError: The request cannot be met, or the folder holds anything else.
     """
     level = check_level(request.level)
-    within, requested_protocols = names(request.within), names(request.protocols)
+    within = names(request.within)
+    requested_protocols = names(request.protocols)
     model_name = request.model_name
     dataset = request.dataset
     if not isinstance(dataset, Dataset):
@@ -346,7 +351,7 @@ def finish_run(
         under_limit = record_limit(
             prepared.whole, prepared.benchmark, protocols=record["protocols"], limit=limit
         )
-        for line in limit_said(under_limit):
+        for line in describe_limit(under_limit):
             logger.info(line)
     dataset, benchmark_name = prepared.dataset, prepared.benchmark.name
     if dataset.source.name is not None:
@@ -464,10 +469,11 @@ def _without_pools(
             f"{request.model_name} cannot be asked '{with_pools[0]}': {_FITTED}; leave it out, or "
             f"take blind:length or blind:lm:NAME."
         )
-    raw_retrieval = [
-        f"raw retrieval of {name}" for name in without if find_protocol(name).folds(benchmark)
-    ]
-    return without, dict.fromkeys([*with_pools, *raw_retrieval], _FITTED)
+    parts = list(with_pools)
+    for name in without:
+        if find_protocol(name).folds(benchmark):
+            parts.append(f"raw retrieval of {name}")
+    return without, dict.fromkeys(parts, _FITTED)
 
 
 def check_training(
@@ -512,11 +518,11 @@ def announce(
         training: The record of the model's training.
         not_asked: By part that is not asked, the reason.
     """
-    facts = [
-        f"{name.replace('_', ' ')} {value}"
-        for name, value in info.items()
-        if isinstance(value, str | int)
-    ]
+    facts = []
+    for name, value in info.items():
+        # Plain facts only; lists and dictionaries are in run.json.
+        if isinstance(value, str | int):
+            facts.append(f"{name.replace('_', ' ')} {value}")
     logger.info("Model: " + "; ".join(facts))
     logger.info(cost)
     logger.info(training["said"])

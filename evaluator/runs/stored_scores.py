@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.benchmarks.reading import READING
+from evaluator.benchmarks.tables import rows_of
 from evaluator.metrics.ranking import CosineScores, MatrixScores, PoolScores
 from evaluator.protocols import find_protocol
 from evaluator.protocols.items import positions
@@ -17,7 +18,7 @@ from evaluator.protocols.scores import Scores
 from evaluator.runs.folder import Run
 from evaluator.runs.rules import Rules
 from evaluator.scoring.words.files import read_item_scores
-from evaluator.scoring.writing import POOL_SIDES, pool_path
+from evaluator.scoring.writing import IMAGE_SIDE, TEXT_SIDE, pool_path
 from generator.base.arrays import map_npy
 from generator.base.clusters import OF, SEPARATOR
 from generator.base.errors import UserError
@@ -87,7 +88,10 @@ def scores_without_values(run: Run, rules: Rules) -> Scores:
     pools = []
     if "words" not in record:
         pools = item_pools(benchmark, record["protocols"], record.get("sampled_pools", {}))
-    folds = {name: find_protocol(name).folds(benchmark) for name in record.get("raw_retrieval", [])}
+    folds = {}
+    for name in record.get("raw_retrieval", []):
+        folds[name] = find_protocol(name).folds(benchmark)
+    reading = benchmark.manifest.get(READING, {})
     return Scores(
         benchmark=benchmark,
         indistinct=record["indistinct_texts"],
@@ -101,7 +105,7 @@ def scores_without_values(run: Run, rules: Rules) -> Scores:
         twins={} if run.world is None else _twins(run.world),
         confidence=rules.level,
         partitioned=run.splits is not None,
-        averages_categories=bool(benchmark.manifest.get(READING, {}).get("averages")),
+        averages_categories=bool(reading.get("averages")),
     )
 
 
@@ -125,9 +129,7 @@ def _bindings_by_scene(run: Run) -> dict[str, str]:
         return {}
     scenes = run.world.scenes
     bindings_of_scene: dict[str, str] = {}
-    for scene_id, objects in zip(
-        scenes["scene_id"].to_pylist(), scenes["objects"].to_pylist(), strict=True
-    ):
+    for scene_id, objects in rows_of(scenes, "scene_id", "objects"):
         bindings = []
         for scene_object in objects or ():
             value = dict(scene_object["attributes"]).get(kind, "")
@@ -138,11 +140,8 @@ def _bindings_by_scene(run: Run) -> dict[str, str]:
 
 def _twins(world: World) -> dict[str, str]:
     """The twin of each scene that has one, in both directions."""
-    scenes = world.scenes
     twins: dict[str, str] = {}
-    for scene_id, original in zip(
-        scenes["scene_id"].to_pylist(), scenes["twin_of"].to_pylist(), strict=True
-    ):
+    for scene_id, original in rows_of(world.scenes, "scene_id", "twin_of"):
         if original is not None:
             twins[scene_id] = original
             twins[original] = scene_id
@@ -164,7 +163,8 @@ def _pool_matrix(scores: pa.Table, pool: Pool) -> np.ndarray:
 def _stored_pool(run: Run, pool: Pool, channel: str) -> PoolScores:
     """The scores of a pool that a run stored: its embeddings, or a matrix for each channel. Raises
     UserError where a file is missing or damaged."""
-    image_path, text_path = (pool_path(run.folder, pool.name, side=side) for side in POOL_SIDES)
+    image_path = pool_path(run.folder, pool.name, side=IMAGE_SIDE)
+    text_path = pool_path(run.folder, pool.name, side=TEXT_SIDE)
     # Embeddings are stored in place of a matrix where a score is their cosine: they are smaller.
     if not image_path.exists():
         number = run.channels.index(channel)

@@ -48,20 +48,17 @@ def summarize_run(run: Run, measured: Mapping[str, ProtocolResults], rules: Rule
 
     rows: list[dict[str, Any]] = []
     cells: list[dict[str, Any]] = []
+    fits: list[dict[str, Any]] = []
     for protocol, results in measured.items():
         labels = {"model": record["model"], "benchmark": name, "protocol": protocol}
         rows += _labelled(results.rows, labels, results.main_metric)
         cells += _labelled(results.cells, labels, results.main_metric)
+        fits += [{"protocol": protocol, **fit} for fit in results.fits]
     if run.world is not None:
         truths = read_truths(benchmark, run.world)
         if truths is not None:
             fill_ceilings([*rows, *cells], scores_without_values(run, rules), truths)
 
-    fits = [
-        {"protocol": protocol, **fit}
-        for protocol, results in measured.items()
-        for fit in results.fits
-    ]
     return {
         "model": record["model"],
         "benchmark": name,
@@ -92,7 +89,8 @@ def _answers(run: Run) -> dict[str, Any]:
     words = run.record.get("words")
     if words is None:
         return {}
-    prompt, candidates = prompt_of(words["prompt"]), Candidates(run.benchmark)
+    prompt = prompt_of(words["prompt"])
+    candidates = Candidates(run.benchmark)
     answered = read_answers(run.folder, candidates, prompt)
     return {"answers": summarize_answers(answered, candidates, prompt)}
 

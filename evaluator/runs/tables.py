@@ -11,7 +11,7 @@ from evaluator.benchmarks.tables import rows_of
 from evaluator.protocols.items import COUNTS, TOP, Items
 from evaluator.protocols.records import Results
 from evaluator.protocols.results import Outcome, ProtocolResults
-from evaluator.provenance.contamination import MARK, mark_of, marks_said
+from evaluator.provenance.contamination import MARK, describe_marks, mark_of
 from evaluator.runs.folder import Run, tables_folder
 from generator.base.tables import write_csv
 
@@ -61,7 +61,8 @@ def write_tables(run: Run, measured: Mapping[str, ProtocolResults], results: Res
         measured: By protocol, its results.
         results: The contents of results.json.
     """
-    folder, text_of = tables_folder(run.folder), run.benchmark.text_of
+    folder = tables_folder(run.folder)
+    text_of = run.benchmark.text_of
     marks: Marks = {
         "limit": results["rules"].get("limit"),
         MARK: mark_of(results),
@@ -69,7 +70,9 @@ def write_tables(run: Run, measured: Mapping[str, ProtocolResults], results: Res
     }
 
     # The tables of results.
-    fits = [row for fit in results["fits"] for row in _fit_rows(fit)]
+    fits: list[dict[str, Any]] = []
+    for fit in results["fits"]:
+        fits += _fit_rows(fit)
     level = results["rules"]["level"]
     for name, rows in (("summary", results["rows"]), ("cells", results["cells"]), ("fits", fits)):
         table = pa.Table.from_pylist(rows)
@@ -119,13 +122,15 @@ def top_texts(protocol: str, items: Items, text_of: Mapping[str, str]) -> pa.Tab
         A row (_TOP) for each text, best first.
     """
     compared = items.of_slots("c", "n")
-    is_compared = compared.truth | compared.false
-    items = compared.take(compared.scored & (is_compared.sum(axis=1) > TOP))
-    is_compared = items.truth | items.false
-    scores = items.scores.astype(np.float64)
+    n_texts = (compared.truth | compared.false).sum(axis=1)
+    items = compared.take(compared.scored & (n_texts > TOP))
+
     # A true text has to win by more than the tolerance.
+    scores = items.scores.astype(np.float64)
     handicap = items.truth * items.tolerance * np.maximum(1, np.abs(scores))
+    is_compared = items.truth | items.false
     sort_key = np.where(is_compared, -(scores - handicap), np.inf)
+    # lexsort sorts by its last key first; False is before True.
     order = np.lexsort((items.truth, sort_key), axis=1)[:, :TOP]
 
     def best(values: np.ndarray) -> list[object]:
@@ -165,31 +170,33 @@ def item_rows(run: Run, measured: Mapping[str, ProtocolResults]) -> Iterator[dic
     scenes_of_item: dict[str, list[str]] = {}
     for item, scene in rows_of(run.benchmark.candidates, "item_id", "scene_id"):
         scenes_of_item.setdefault(item, []).append(scene)
+    mark = describe_marks(run.record) or None
     for protocol, results in measured.items():
         items, outcome = results.items, results.outcomes[0]
         best = items.best_candidates()
+        margins = best["true"] - best["false"]
         for i in range(len(items)):
             candidates = np.flatnonzero(items.truth[i] | items.false[i])
             # Candidates of a pool are not in the benchmark's table; all are of one image.
             images = scenes_of_item.get(str(items.item_id[i]), [])
             if len(images) != len(candidates):
                 images = [items.scene_id[i]] * len(candidates)
-            is_scored = bool(items.unscored[i] == "")
             row: dict[str, Any] = {"protocol": protocol}
             for name in ("item_id", "split", "kind", "skill", "level", "cluster"):
                 row[name] = getattr(items, name)[i] or None
             text_ids = items.text_id[i, candidates].tolist()
+            is_scored = bool(items.unscored[i] == "")
             row |= {
                 "images": images,
                 "texts": [run.benchmark.text_of.get(text_id) for text_id in text_ids],
                 "truth": items.truth[i, candidates].tolist(),
                 "scores": [_number(score) for score in items.scores[i, candidates]],
-                "margin": _number(best["true"][i] - best["false"][i]) if is_scored else None,
+                "margin": _number(margins[i]) if is_scored else None,
                 "metric": outcome.metric,
                 "value": _number(outcome.value[i]) if is_scored else None,
                 "tie": bool(outcome.tie[i]) if is_scored else None,
                 "unscored": items.unscored[i] or None,
-                "mark": marks_said(run.record) or None,
+                "mark": mark,
             }
             yield row
 
@@ -247,6 +254,8 @@ def _numbers(values: np.ndarray, is_known: np.ndarray) -> pa.Array:
 def _marked(table: pa.Table, marks: Marks) -> pa.Table:
     """Prepend a constant column to the table for each mark that is set."""
     for name, mark in marks.items():
+        # A table without columns would get rows of nothing but marks.
         if mark and table.num_columns:
-            table = table.add_column(0, name, pa.repeat(pa.scalar(mark), table.num_rows))
+            column = pa.repeat(pa.scalar(mark), table.num_rows)
+            table = table.add_column(0, name, column)
     return table

@@ -118,19 +118,20 @@ def _run(job: Job, store: VectorStore, *, settings: Settings, process: Process) 
     batches = [rows for rows in unknown_rows if len(rows)]
     left = sum(len(rows) for rows in batches)
     # A plan may have larger batches than requested.
-    size = BatchSize(max([requested, *(len(rows) for rows in batches)]), job.item)
+    largest = max((len(rows) for rows in batches), default=0)
+    size = BatchSize(max(requested, largest), job.item)
 
     start = time.perf_counter()
     finished = 0
     with settings.progress.track(f"{job.item}s", job.total, job.total - left) as advance:
-        for batch, images in prefetch(
-            batches, images=job.images, load=job.load, threads=settings.threads
-        ):
+        loaded = prefetch(batches, images=job.images, load=job.load, threads=settings.threads)
+        for batch, images in loaded:
             compute_units = partial(_compute_units, job, settings, images)
             for _, (rows, vectors) in size.run(compute_units, job.units(batch)):
                 store.put(job.names(rows), vectors)
                 finished += len(rows)
-                advance(len(rows), f"{_rate(finished / (time.perf_counter() - start))}/s")
+                rate_so_far = finished / (time.perf_counter() - start)
+                advance(len(rows), f"{_rate(rate_so_far)}/s")
     if process.is_main:
         rate = f", {_rate(left / (time.perf_counter() - start))} a second" if left else ""
         logger.info(f"{left:,} {job.item}s computed{rate}; {job.total - left:,} were cached.")
@@ -179,7 +180,8 @@ def prefetch(
         waiting: deque[tuple[Rows, dict[str, Future[Any]]]] = deque()
         try:
             for rows in batches:
-                waiting.append((rows, {image: pool.submit(load, image) for image in images(rows)}))
+                futures = {image: pool.submit(load, image) for image in images(rows)}
+                waiting.append((rows, futures))
                 if len(waiting) > most_ahead:
                     yield _wait_for_images(*waiting.popleft())
             while waiting:

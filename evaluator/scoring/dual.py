@@ -85,7 +85,8 @@ def cache_key(key: str, precision: str) -> str:
 
 def _text_job(model: DualEncoder, texts: pa.ChunkedArray, names: DistinctNames) -> Job:
     def encode(rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
-        return model.encode_texts(texts.take(pa.array(names.first[rows])).to_pylist())
+        text_rows = pa.array(names.first[rows])
+        return model.encode_texts(texts.take(text_rows).to_pylist())
 
     return Job(
         item="text",
@@ -100,7 +101,8 @@ def _text_job(model: DualEncoder, texts: pa.ChunkedArray, names: DistinctNames) 
 
 def _image_job(model: DualEncoder, world: Images, ids: pa.Array, names: DistinctNames) -> Job:
     def scene_ids(rows: np.ndarray) -> list[str]:
-        return ids.take(pa.array(names.first[rows])).to_pylist()
+        image_rows = pa.array(names.first[rows])
+        return ids.take(image_rows).to_pylist()
 
     def encode(rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
         return model.encode_images([images[scene] for scene in scene_ids(rows)])
@@ -126,10 +128,11 @@ def _write(out: Path, needs: Needs, *, images: _Vectors, texts: _Vectors) -> Non
     with np.errstate(invalid="ignore"):
         for start in range(0, len(pair_images), PAIRS_AT_ONCE):
             part = slice(start, start + PAIRS_AT_ONCE)
+            image_rows = image_index[pair_images[part]]
+            text_rows = text_index[pair_texts[part]]
+            # Vectors have unit length, so their dot product is the cosine.
             scores[part, 0] = np.einsum(
-                "nd,nd->n",
-                image_vectors[image_index[pair_images[part]]],
-                text_vectors[text_index[pair_texts[part]]],
+                "nd,nd->n", image_vectors[image_rows], text_vectors[text_rows]
             )
         image_ids, text_ids = needs.ids()
         write_scores(out, image_ids, text_ids, scores=scores, channels=(CHANNEL,))

@@ -154,20 +154,26 @@ def _check_pairs(rows: pd.DataFrame, path: Path, benchmark: Benchmark) -> None:
 def _look_up(rows: pd.DataFrame, needs: Needs) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """The score of each candidate pair, float64, and the scores of all pairs of each pool, float32
     (images, texts); nan if missing."""
-    image, text = (
-        positions(pa.chunked_array([rows[name]], pa.string()), pa.chunked_array([ids]))
-        for name, ids in (("scene_id", needs.images), ("text_id", needs.texts))
-    )
+    image = _places(rows["scene_id"], needs.images)
+    text = _places(rows["text_id"], needs.texts)
     is_needed = (image >= 0) & (text >= 0)
-    score_of_key = pd.Series(
-        rows["score"].to_numpy()[is_needed], needs.keys(image[is_needed], text[is_needed])
-    )
+    needed_scores = rows["score"].to_numpy()[is_needed]
+    keys_of_rows = needs.keys(image[is_needed], text[is_needed])
+    score_of_key = pd.Series(needed_scores, keys_of_rows)
 
     def scores_of(keys: np.ndarray) -> np.ndarray:
         return score_of_key.reindex(keys.ravel()).to_numpy().reshape(keys.shape)
 
-    pools = {pool: scores_of(needs.pool_keys(pool)).astype(np.float32) for pool in needs.pools}
+    pools = {}
+    for pool in needs.pools:
+        pool_scores = scores_of(needs.pool_keys(pool))
+        pools[pool] = pool_scores.astype(np.float32)
     return scores_of(needs.keys(*needs.pairs)), pools
+
+
+def _places(names: pd.Series, ids: pa.Array) -> np.ndarray:
+    """The row of each name in the ids, int64; −1 if it is missing."""
+    return positions(pa.chunked_array([names], pa.string()), pa.chunked_array([ids]))
 
 
 def _has_scores(rows: pd.DataFrame, needs: Needs) -> bool:

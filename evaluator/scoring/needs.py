@@ -75,8 +75,11 @@ class Needs:
 
     def count(self) -> int:
         """The number of distinct pairs, pairs of pools included."""
+        # A pair may be a candidate and in pools too.
+        pair_keys = self.keys(*self.pairs)
         pool_keys = [self.pool_keys(pool).ravel() for pool in self.pools]
-        return len(np.unique(np.concatenate([self.keys(*self.pairs), *pool_keys])))
+        distinct = np.unique(np.concatenate([pair_keys, *pool_keys]))
+        return len(distinct)
 
 
 def collect_needs(benchmark: Benchmark, protocols: Sequence[str]) -> Needs:
@@ -90,7 +93,8 @@ def collect_needs(benchmark: Benchmark, protocols: Sequence[str]) -> Needs:
         The needs. A pool's images are the sorted scenes of its items.
     """
     # Items with a pool are compared with its texts; the others with their own candidates.
-    in_protocols = pc.is_in(benchmark.items["protocol"], pa.array(list(protocols), pa.string()))
+    names = pa.array(list(protocols), pa.string())
+    in_protocols = pc.is_in(benchmark.items["protocol"], names)
     without_pool = pc.is_null(benchmark.items["pool_id"])
     items = benchmark.items.filter(pc.and_(in_protocols, without_pool))["item_id"]
     candidates = benchmark.candidates
@@ -142,15 +146,17 @@ def make_needs(
     is_new[1:] = (np.diff(key) != 0) | (np.diff(contest) != 0)
     key, contest = key[is_new], contest[is_new]
 
+    # A contest starts where the number changes; numbers are not negative.
     pairs = np.unique(key)
     starts = np.flatnonzero(np.diff(contest, prepend=-1))
+    rows_of_pools = zip(pool_images, pool_texts, strict=True)
     return Needs(
         images=image_ids,
         texts=text_ids,
         pairs=_pairs_of_keys(pairs, len(text_ids)),
         offsets=np.append(starts, len(key)),
         contests=np.searchsorted(pairs, key).astype(np.int32),
-        pools=dict(zip(pools, zip(pool_images, pool_texts, strict=True), strict=True)),
+        pools=dict(zip(pools, rows_of_pools, strict=True)),
     )
 
 
@@ -160,12 +166,16 @@ def _index_ids(
     """The distinct ids of pairs and pools, sorted; the row of each id of the pairs, int64; and the
     rows of each pool's ids, int32."""
     pool_ids = [pa.chunked_array([pool], pa.string()) for pool in pools]
-    chunks = [chunk for column in (ids, *pool_ids) for chunk in column.chunks]
+    chunks = []
+    for column in (ids, *pool_ids):
+        chunks += column.chunks
     distinct = pc.unique(pa.chunked_array(chunks, pa.string()))
     sorted_ids = distinct.take(pc.sort_indices(distinct))
+
     known = pa.chunked_array([sorted_ids])
+    pair_rows = positions(ids, known)
     pool_rows = [positions(column, known).astype(np.int32) for column in pool_ids]
-    return sorted_ids, positions(ids, known), pool_rows
+    return sorted_ids, pair_rows, pool_rows
 
 
 def within_limit(needs: Needs, benchmark: Benchmark, *, passes: int, most: int = LIMIT) -> Needs:
@@ -181,9 +191,13 @@ def within_limit(needs: Needs, benchmark: Benchmark, *, passes: int, most: int =
         most: The maximum number of forward passes, for each pool and for each raw retrieval.
     """
     passes = max(1, passes)  # blind models make no pass, but their pairs are stored too
-    pools, folds = dict(needs.pools), dict(needs.folds)
+    pools = dict(needs.pools)
+    folds = dict(needs.folds)
+
+    # Raw retrieval is scored whole or not at all: its folds are ranked as a whole.
     for protocol, names in needs.folds.items():
-        if passes * sum(_pair_count(pools[name]) for name in names) > most:
+        pair_count = sum(_pair_count(pools[name]) for name in names)
+        if passes * pair_count > most:
             for name in folds.pop(protocol):
                 del pools[name]
 
@@ -192,10 +206,15 @@ def within_limit(needs: Needs, benchmark: Benchmark, *, passes: int, most: int =
     true_texts_of = true_texts(benchmark)
     sampled: dict[str, int] = {}
     new_contests: list[np.ndarray] = []
-    for name in [name for name in pools if name not in fold_names]:
-        if passes * _pair_count(pools[name]) <= most or len(pools[name][1]) <= SAMPLE:
+    for name in list(pools):
+        if name in fold_names:
             continue
-        images, texts = pools.pop(name)
+        images, texts = pools[name]
+        is_affordable = passes * _pair_count(pools[name]) <= most
+        # A sample of a pool that small would be the pool.
+        if is_affordable or len(texts) <= SAMPLE:
+            continue
+        del pools[name]
         sampled[name] = SAMPLE
         image_ids = needs.images.take(images).to_pylist()
         pool = Pool(name, image_ids, needs.texts.take(texts).to_pylist())
@@ -203,14 +222,16 @@ def within_limit(needs: Needs, benchmark: Benchmark, *, passes: int, most: int =
             columns = sampled_columns(pool, image, true_texts_of[image], SAMPLE)
             new_contests.append(needs.keys(images[[row]], texts[columns]))
 
+    # The new contests come after those of the items, with the pairs that they add.
     known = needs.keys(*needs.pairs)
     members = np.concatenate([known[needs.contests], *new_contests])
     pairs = np.unique(members)
     new_sizes = np.array([len(contest) for contest in new_contests], dtype=np.int64)
+    new_offsets = needs.offsets[-1] + np.cumsum(new_sizes)
     reduced = replace(
         needs,
         pairs=_pairs_of_keys(pairs, len(needs.texts)),
-        offsets=np.concatenate([needs.offsets, needs.offsets[-1] + np.cumsum(new_sizes)]),
+        offsets=np.concatenate([needs.offsets, new_offsets]),
         contests=np.searchsorted(pairs, members).astype(np.int32),
         pools=pools,
         sampled=sampled,
@@ -259,11 +280,11 @@ def text_groups(needs: Needs, benchmark: Benchmark) -> list[Group]:
     for image, text in needs.pairs.T:
         texts_of_image[image_ids[image]].add(texts[text])
 
-    item_ids, clusters = (benchmark.items[name].to_pylist() for name in ("item_id", "cluster_id"))
+    item_ids = benchmark.items["item_id"].to_pylist()
+    clusters = benchmark.items["cluster_id"].to_pylist()
     cluster_of_item = dict(zip(item_ids, clusters, strict=True))
-    candidate_items, candidate_images = (
-        benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id")
-    )
+    candidate_items = benchmark.candidates["item_id"].to_pylist()
+    candidate_images = benchmark.candidates["scene_id"].to_pylist()
     graph = nx.Graph()
     for item, image in zip(candidate_items, candidate_images, strict=True):
         if image in texts_of_image and item in cluster_of_item:
@@ -280,15 +301,24 @@ def text_groups(needs: Needs, benchmark: Benchmark) -> list[Group]:
 
 def _drop_unused(needs: Needs) -> Needs:
     """Remove images and texts that are in no pair and no pool."""
-    pools = needs.pools.values()
-    images, image_row = _compact(needs.images, [needs.pairs[0], *(pool[0] for pool in pools)])
-    texts, text_row = _compact(needs.texts, [needs.pairs[1], *(pool[1] for pool in pools)])
+    pair_images, pair_texts = needs.pairs
+    used_images = [pair_images]
+    used_texts = [pair_texts]
+    for pool_images, pool_texts in needs.pools.values():
+        used_images.append(pool_images)
+        used_texts.append(pool_texts)
+    images, image_row = _compact(needs.images, used_images)
+    texts, text_row = _compact(needs.texts, used_texts)
+
+    pools = {}
+    for name, (pool_images, pool_texts) in needs.pools.items():
+        pools[name] = image_row[pool_images], text_row[pool_texts]
     return replace(
         needs,
         images=images,
         texts=texts,
-        pairs=np.stack([image_row[needs.pairs[0]], text_row[needs.pairs[1]]]),
-        pools={name: (image_row[i], text_row[t]) for name, (i, t) in needs.pools.items()},
+        pairs=np.stack([image_row[pair_images], text_row[pair_texts]]),
+        pools=pools,
     )
 
 
@@ -302,7 +332,9 @@ def _compact(ids: pa.Array, used_rows: Sequence[np.ndarray]) -> tuple[pa.Array, 
 
 def _pairs_of_keys(keys: np.ndarray, text_count: int) -> np.ndarray:
     """The inverse of `Needs.keys`: the rows of images and of texts, int32 (2, n)."""
-    return np.stack(np.divmod(keys, max(1, text_count))).astype(np.int32)
+    # Without texts there are no keys, but the division still needs a number.
+    images, texts = np.divmod(keys, max(1, text_count))
+    return np.stack([images, texts]).astype(np.int32)
 
 
 def _pair_count(pool: tuple[np.ndarray, np.ndarray]) -> int:
@@ -320,9 +352,9 @@ class DistinctNames:
 
     def __init__(self, names: Sequence[str]):
         index_of: dict[str, int] = {}
-        self.index = np.array(
-            [index_of.setdefault(name, len(index_of)) for name in names], np.int64
-        )
+        # A new name gets the next number, an old one its own.
+        indices = [index_of.setdefault(name, len(index_of)) for name in names]
+        self.index = np.array(indices, np.int64)
         """Index in `names` of each of the n names, int64 (n,)."""
         self.first = np.unique(self.index, return_index=True)[1]
         """Index of the first occurrence of each distinct name, int64 (distinct,)."""

@@ -25,16 +25,18 @@ def score_oracle(oracle: Oracle, benchmark: Benchmark, *, needs: Needs, out: Pat
         needs: The scores that are needed.
         out: The folder of the run.
     """
-    pair_images, pair_texts = needs.pairs
     row_of_text = positions(pa.chunked_array([needs.texts]), benchmark.texts["text_id"])
     image_ids = needs.images.to_pylist()
-    scores = scores_of_pairs(
-        oracle, [image_ids[image] for image in pair_images], row_of_text[pair_texts]
-    )
+
+    # The candidate pairs.
+    pair_images, pair_texts = needs.pairs
+    pair_scenes = [image_ids[image] for image in pair_images]
+    scores = scores_of_pairs(oracle, pair_scenes, row_of_text[pair_texts])
     written_images, written_texts = needs.ids()
     write_scores(
         out, written_images, written_texts, scores=scores[:, None], channels=oracle.channels
     )
+    # The pools, each a whole matrix.
     for name, (pool_images, pool_texts) in needs.pools.items():
         scene_ids = [image_ids[image] for image in pool_images]
         pool = OracleScores(oracle, scene_ids, row_of_text[pool_texts])
@@ -52,7 +54,9 @@ class OracleScores(PoolScores):
     """
 
     def __init__(self, oracle: Oracle, scene_ids: list[str], text_rows: np.ndarray):
-        self._oracle, self._scene_ids, self._text_rows = oracle, scene_ids, text_rows
+        self._oracle = oracle
+        self._scene_ids = scene_ids
+        self._text_rows = text_rows
         self._shape = (len(scene_ids), len(text_rows))
 
     @property
@@ -66,7 +70,8 @@ class OracleScores(PoolScores):
         scenes = np.arange(len(self._scene_ids))[rows]
         block = np.empty((len(scenes), len(texts)), np.float32)
         for row, scene in enumerate(scenes):
-            block[row] = self._oracle.scores_of_texts(self._scene_ids[scene])[texts]
+            scores_of_scene = self._oracle.scores_of_texts(self._scene_ids[scene])
+            block[row] = scores_of_scene[texts]
         return block
 
     def of_pairs(self, pairs: np.ndarray) -> np.ndarray:
@@ -89,7 +94,9 @@ def scores_of_pairs(oracle: Oracle, scene_ids: Sequence[str], text_rows: np.ndar
     pairs_of_scene: dict[str, list[int]] = defaultdict(list)
     for pair, scene_id in enumerate(scene_ids):
         pairs_of_scene[scene_id].append(pair)
+    # Scene by scene, since the oracle judges all texts of a scene at once.
     scores = np.empty(len(scene_ids), np.float32)
     for scene_id, pairs in pairs_of_scene.items():
-        scores[pairs] = oracle.scores_of_texts(scene_id)[text_rows[pairs]]
+        scores_of_scene = oracle.scores_of_texts(scene_id)
+        scores[pairs] = scores_of_scene[text_rows[pairs]]
     return scores

@@ -162,11 +162,10 @@ class _DistinctPairs:
         names = self._content_names(rows)
         if not self._is_contested:
             return names
-        components = self._component_of_row[rows]
-        return [
-            f"{name}:{self._component_digests[component]}"
-            for name, component in zip(names, components, strict=True)
-        ]
+        names_with_component = []
+        for name, component in zip(names, self._component_of_row[rows], strict=True):
+            names_with_component.append(f"{name}:{self._component_digests[component]}")
+        return names_with_component
 
     def plan(self, batch: int) -> list[np.ndarray]:
         """Pack components into batches of about `batch` rows.
@@ -219,17 +218,15 @@ class _DistinctPairs:
         texts = self._words.take(pa.array(self._text[rows])).to_pylist()
         # The index of each row's image in `image_ids`, which has them in the same order.
         index_of: dict[int, int] = {}
-        image_indices = [
-            index_of.setdefault(image, len(index_of)) for image in self._image[rows].tolist()
-        ]
-        scores = np.asarray(
-            self._model.score_pairs(
-                [images[image_id] for image_id in image_ids],
-                list(zip(image_indices, texts, strict=True)),
-                self._contests_among(rows),
-            ),
-            dtype=np.float32,
+        image_indices = []
+        for image in self._image[rows].tolist():
+            image_indices.append(index_of.setdefault(image, len(index_of)))
+        computed = self._model.score_pairs(
+            [images[image_id] for image_id in image_ids],
+            list(zip(image_indices, texts, strict=True)),
+            self._contests_among(rows),
         )
+        scores = np.asarray(computed, dtype=np.float32)
         expected = (len(rows), len(self._model.channels))
         if scores.shape != expected:
             raise UserError(
@@ -245,6 +242,7 @@ class _DistinctPairs:
         order = np.lexsort((indices, groups))
         starts_group = np.diff(groups[order])
         contests = np.split(indices[order], np.flatnonzero(starts_group) + 1)
+        # A pair alone is compared with nothing.
         return [contest.tolist() for contest in contests if len(contest) > 1]
 
     def _components(self, image: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -264,11 +262,9 @@ class _DistinctPairs:
         distinct_image = self._images.index[image]
         is_linked = (group[1:] == group[:-1]) & (distinct_image[1:] != distinct_image[:-1])
         edges = np.flatnonzero(is_linked)
+        ends = (distinct_image[edges], distinct_image[edges + 1])
         node_count = len(self._images)
-        graph = csr_array(
-            (np.ones(len(edges), np.int8), (distinct_image[edges], distinct_image[edges + 1])),
-            (node_count, node_count),
-        )
+        graph = csr_array((np.ones(len(edges), np.int8), ends), (node_count, node_count))
         _, component_of_image = connected_components(graph, directed=False)
         component = component_of_image[self._images.index[self._image]]
 
@@ -299,9 +295,12 @@ class _DistinctPairs:
     def _contents_of(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
         """A number for each pair of a row of images and a row of texts in the needs; equal numbers
         have equal contents."""
-        return self._images.index[images] * len(self._texts) + self._texts.index[texts]
+        image_index = self._images.index[images]
+        text_index = self._texts.index[texts]
+        return image_index * len(self._texts) + text_index
 
     def _content_names(self, rows: np.ndarray) -> list[str]:
+        """The names of rows by the contents of image and text alone."""
         images = self._images.at(self._images.index[self._image[rows]])
         texts = self._texts.at(self._texts.index[self._text[rows]])
         return [f"{image}:{text}" for image, text in zip(images, texts, strict=True)]
@@ -315,14 +314,24 @@ def _pairs_by_group(needs: Needs) -> tuple[np.ndarray, np.ndarray]:
         The keys of the groups' pairs, one group after the other, int64, and the size of each group.
         Groups are sorted by their smallest key, and so by image.
     """
-    pools = [needs.pool_keys(name) for name in needs.pools]
+    # The keys of all groups, and the size of each: contests, then the images of each pool.
     contest_keys = needs.keys(*needs.pairs)[needs.contests]
-    keys = np.concatenate([contest_keys, *(pool.ravel() for pool in pools)])
-    pool_sizes = [np.full(len(pool), pool.shape[1]) for pool in pools]
-    sizes = np.concatenate([np.diff(needs.offsets), *pool_sizes])
+    all_keys = [contest_keys]
+    all_sizes = [np.diff(needs.offsets)]
+    for name in needs.pools:
+        pool_keys = needs.pool_keys(name)
+        image_count, text_count = pool_keys.shape
+        all_keys.append(pool_keys.ravel())
+        all_sizes.append(np.full(image_count, text_count))
+    keys = np.concatenate(all_keys)
+    sizes = np.concatenate(all_sizes)
+
+    # Keys begin with the image, so the groups of an image become neighbours.
     starts = np.cumsum(sizes) - sizes
-    order = np.argsort(np.minimum.reduceat(keys, starts), kind="stable")
-    return keys[_concatenated_ranges(starts[order], sizes[order])], sizes[order]
+    smallest_keys = np.minimum.reduceat(keys, starts)
+    order = np.argsort(smallest_keys, kind="stable")
+    sorted_sizes = sizes[order]
+    return keys[_concatenated_ranges(starts[order], sorted_sizes)], sorted_sizes
 
 
 def _concatenated_ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:

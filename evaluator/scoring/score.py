@@ -194,7 +194,8 @@ def describe_cost(model: Model, needs: Needs) -> str:
             f"{pairs:,} pairs of image and text to score, {passes} each "
             f"({pairs * model.passes:,} forward passes, fewer where cached)."
         )
-    images, texts = len(needs.images), len(needs.texts)
+    images = len(needs.images)
+    texts = len(needs.texts)
     return (
         f"{images:,} images and {texts:,} texts to encode, each once ({images + texts:,} forward "
         f"passes, fewer where cached)."

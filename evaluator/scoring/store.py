@@ -90,7 +90,8 @@ class Store(ABC, Generic[T]):
     def __init__(self, path: Path):
         check_output(path, "set XDG_CACHE_HOME to another folder")
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._path, self._lock = path, threading.Lock()
+        self._path = path
+        self._lock = threading.Lock()
         with self._open() as database:
             database.execute(
                 "CREATE TABLE IF NOT EXISTS rows (name TEXT PRIMARY KEY, value BLOB NOT NULL)"
@@ -156,7 +157,9 @@ class Store(ABC, Generic[T]):
             names: Their names.
             values: A value for each name.
         """
-        rows = [(name, self.encode(name, value)) for name, value in zip(names, values, strict=True)]
+        rows = []
+        for name, value in zip(names, values, strict=True):
+            rows.append((name, self.encode(name, value)))
         with self._open() as database:
             database.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", rows)
 

@@ -31,17 +31,20 @@ def write_scores(
         scores: float32 (n, channels).
         channels: The names of the channels.
     """
+    # Channel by channel: the rows of the first channel come first.
     values = scores.T.reshape(-1).astype(np.float32)
     is_unscored = ~np.isfinite(values)
     channel_columns = [
         pa.repeat(pa.scalar(channel, pa.string()), len(images)) for channel in channels
     ]
+    no_reason = pa.scalar(None, pa.string())
     columns = {
+        # Chunks of one array repeat the ids without copies.
         "image_id": pa.chunked_array([images] * len(channels), pa.string()),
         "text_id": pa.chunked_array([texts] * len(channels), pa.string()),
         "channel": pa.chunked_array(channel_columns),
         "score": pa.array(values, mask=is_unscored),
-        "unscored": pc.if_else(pa.array(is_unscored), NOT_A_NUMBER, pa.scalar(None, pa.string())),
+        "unscored": pc.if_else(pa.array(is_unscored), NOT_A_NUMBER, no_reason),
     }
     write_table(out / "scores.parquet", pa.table(columns, schema=SCORES), SCORES)
 
@@ -56,16 +59,17 @@ def write_matrix(path: Path, array: np.ndarray, rows: np.ndarray | None = None) 
     """
     rows = np.arange(len(array)) if rows is None else rows
     path.parent.mkdir(exist_ok=True)
+    # Not np.save, which would need the whole matrix in memory.
+    header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), array.shape[1])}
     with draft_of(path) as draft, draft.open("wb") as file:
-        header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), array.shape[1])}
         np.lib.format.write_array_header_1_0(file, header)
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
-            chunk = array[rows[start : start + WRITTEN_AT_ONCE]]
+            rows_of_chunk = rows[start : start + WRITTEN_AT_ONCE]
+            chunk = array[rows_of_chunk]
             file.write(np.ascontiguousarray(chunk, np.float32).tobytes())
 
 
 IMAGE_SIDE, TEXT_SIDE = "images", "texts"
-POOL_SIDES = (IMAGE_SIDE, TEXT_SIDE)
 """The two sides of a pool; a dual encoder stores embeddings for each."""
 
 
@@ -79,7 +83,7 @@ def pool_path(
         pool: The name of the pool.
         channel: The channel of the scores.
         number: The channel's number among the model's; the first one is not in the file's name.
-        side: One of POOL_SIDES for embeddings, float32 (n, d); "" for scores.
+        side: IMAGE_SIDE or TEXT_SIDE for embeddings, float32 (n, d); "" for scores.
 
     Raises:
         UserError: The pool or the channel has a name that cannot name a file.
@@ -91,4 +95,5 @@ def pool_path(
     part = side
     if not side and number:
         part = check_name(channel, "channel")
-    return folder / "pools" / (f"{name}.{part}.npy" if part else f"{name}.npy")
+    file_name = f"{name}.{part}.npy" if part else f"{name}.npy"
+    return folder / "pools" / file_name

@@ -58,7 +58,8 @@ class BlockMean:
         """
         if not self.error > 0:
             return np.nan
-        return float(2 * stats.t.sf(abs(self.value - null) / self.error, self.freedom))
+        t = abs(self.value - null) / self.error
+        return float(2 * stats.t.sf(t, self.freedom))
 
 
 NO_SPREAD = Spread(np.nan, np.nan, np.nan)
@@ -85,12 +86,15 @@ def block_mean(values: Sequence[float], blocks: Sequence[str], level: float) -> 
     value = np.asarray(values, dtype=float)
     block = np.unique(np.asarray(blocks, dtype=str), return_inverse=True)[1].reshape(-1)
     runs_of_block = np.bincount(block)
-    n_blocks, n_runs = len(runs_of_block), len(value)
+    n_blocks = len(runs_of_block)
+    n_runs = len(value)
     means = np.bincount(block, weights=value) / runs_of_block
     mean = float(means.mean())
 
-    over_blocks = over_runs = NO_SPREAD
-    error = reach = np.nan
+    # The spread of the means of blocks, and the interval that follows from it.
+    over_blocks = NO_SPREAD
+    error = np.nan
+    reach = np.nan
     if n_blocks > 1:
         sd = float(means.std(ddof=1))
         over_blocks = Spread(sd, float(means.min()), float(means.max()))
@@ -99,9 +103,14 @@ def block_mean(values: Sequence[float], blocks: Sequence[str], level: float) -> 
         # differ.
         if sd > 0:
             reach = float(stats.t.ppf((1 + level) / 2, n_blocks - 1)) * error
+
+    # The spread of runs within their blocks.
+    over_runs = NO_SPREAD
     if n_runs > n_blocks:
         residual = value - means[block]
-        sd_runs = float(np.sqrt(np.square(residual).sum() / (n_runs - n_blocks)))
+        # A degree of freedom is lost with the mean of each block.
+        variance = np.square(residual).sum() / (n_runs - n_blocks)
+        sd_runs = float(np.sqrt(variance))
         around_mean = mean + residual
         over_runs = Spread(sd_runs, float(around_mean.min()), float(around_mean.max()))
     return BlockMean(mean, mean - reach, mean + reach, error, n_blocks - 1, over_blocks, over_runs)

@@ -125,17 +125,19 @@ def model_difference(
         >>> difference.value, difference.p < 0.001
         (0.5, True)
     """
-    sizes = [first.shape[1] for first, _ in blocks]
-    weights = np.repeat([1 / (len(blocks) * size) for size in sizes], sizes)
-    first = np.concatenate([sides[0].mean(axis=0) for sides in blocks])
-    second = np.concatenate([sides[1].mean(axis=0) for sides in blocks])
+    weights, first, second = _means_of_items(blocks)
+
+    # The variance by items, then by trainings.
     means = CrossedMeans(clusters, weights, prior=OF_COMPARISONS)
-    shares = means.shrunk_share(float(weights @ first)), means.shrunk_share(float(weights @ second))
+    first_share = means.shrunk_share(float(weights @ first))
+    second_share = means.shrunk_share(float(weights @ second))
+    shares = (first_share, second_share)
     items = means.estimate(first - second, variance=variance_of_difference(*shares))
     of_trainings, training_freedom = _variance_by_trainings(blocks, clusters)
     of_vocabulary = _with_trainings(items.vocabulary, of_trainings, training_freedom)
     of_wider_claim = _with_trainings(items.like_these, of_trainings, training_freedom)
 
+    # The intervals of both claims. Where nothing varies, they come from both means.
     low, high = of_vocabulary.interval(level)
     low_wider, high_wider = of_wider_claim.interval(level)
     p = of_vocabulary.p()
@@ -144,6 +146,7 @@ def model_difference(
         combined = sharpen(combined, clusters, level)
         low, high, p = combined.low, combined.high, combined.p
         low_wider, high_wider = combined.low_wider, combined.high_wider
+    # The approximation may pass the ends of the range.
     low, high, low_wider, high_wider = np.clip([low, high, low_wider, high_wider], -1, 1)
     return Difference(
         value=of_vocabulary.value,
@@ -160,14 +163,25 @@ def model_difference(
     )
 
 
+def _means_of_items(blocks: Sequence[Sides]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The weight of each item of all blocks, with sum 1 and equal sums for blocks; and the mean
+    outcome of each model on it, over its runs. (n,) each."""
+    sizes = [first.shape[1] for first, _ in blocks]
+    weight_of_block = [1 / (len(blocks) * size) for size in sizes]
+    weights = np.repeat(weight_of_block, sizes)
+    first_means = [first.mean(axis=0) for first, _ in blocks]
+    second_means = [second.mean(axis=0) for _, second in blocks]
+    return weights, np.concatenate(first_means), np.concatenate(second_means)
+
+
 def _with_trainings(items: MeanEstimate, of_trainings: float | None, freedom: int) -> MeanEstimate:
     """The estimate with the variance by trainings added."""
     if of_trainings is None or not items.known:
         return items
-    parts = np.array([items.variance, of_trainings])
-    total_freedom = satterthwaite(
-        np.where(parts > TINY, parts, 0), np.array([items.freedom, freedom])
-    )
+    variances = np.array([items.variance, of_trainings])
+    freedoms = np.array([items.freedom, freedom])
+    # Rounding errors must not count as a variance.
+    total_freedom = satterthwaite(np.where(variances > TINY, variances, 0), freedoms)
     all_parts = {**items.parts, TRAININGS: of_trainings}
     return MeanEstimate(items.value, all_parts, total_freedom, items.centre)
 
@@ -197,11 +211,13 @@ def _variance_by_trainings(blocks: Sequence[Sides], clusters: Clusters) -> tuple
                 variance = variance_of_difference(share, share)
                 pair = means.estimate(one - other, variance=variance).like_these
                 excesses.append(pair.value**2 - pair.variance)
+        # The mean of k trainings has a k-th of the variance of one.
         of_one_training = max(0.0, float(np.mean(excesses)) / 2)
         of_blocks.append(of_one_training * sum(1 / len(runs) for runs in repeated))
         freedom += sum(len(runs) - 1 for runs in repeated)
     if not of_blocks:
         return None, freedom
+    # The variance of a mean over blocks.
     return sum(of_blocks) / len(blocks) ** 2, freedom
 
 
@@ -219,9 +235,14 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
         >>> round(mcnemar(np.array([1, 1, 1, 1, 1, 0, 0]), np.array([0, 0, 0, 0, 0, 0, 1])), 6)
         0.125
     """
-    only_first, only_second = int((first > second).sum()), int((first < second).sum())
-    smaller, total = min(only_first, only_second), only_first + only_second
-    tail = stats.binom.cdf(smaller - 1, total, 0.5) + stats.binom.pmf(smaller, total, 0.5) / 2
+    only_first = int((first > second).sum())
+    only_second = int((first < second).sum())
+    smaller = min(only_first, only_second)
+    total = only_first + only_second
+    # mid-p: the observed number counts half.
+    below = stats.binom.cdf(smaller - 1, total, 0.5)
+    at_observed = stats.binom.pmf(smaller, total, 0.5)
+    tail = below + at_observed / 2
     return float(min(1.0, 2 * tail))
 
 
@@ -246,7 +267,9 @@ def detectable(difference: Difference, level: float = LEVEL) -> float | None:
     def surplus(lead: float) -> float:
         return lead - _lead_for_power(_precision_at(difference, lead), level)
 
-    most = max(_base_share(difference), 1 - _base_share(difference))
+    # The other model can fall to 0, or rise to 1.
+    base = _base_share(difference)
+    most = max(base, 1 - base)
     if surplus(most) < 0:
         return None
     return float(brentq(surplus, 0.0, most, xtol=1e-4))
@@ -269,7 +292,8 @@ def block_seeds_needed(difference: Difference, lead: float, level: float = LEVEL
 
     def is_shown(seeds: int) -> bool:
         times = seeds / difference.blocks
-        error, estimate = precision.error / times, precision.estimate / times
+        error = precision.error / times
+        estimate = precision.estimate / times
         more = _Precision(error, estimate, precision.freedom * times, 0.0)
         return _lead_for_power(more, level) <= lead
 
@@ -297,7 +321,8 @@ def items_needed(
 
     def lead_with(scenes_part: float) -> float:
         saved = precision.of_scenes - scenes_part
-        error, estimate = precision.error - saved, precision.estimate - saved
+        error = precision.error - saved
+        estimate = precision.estimate - saved
         if min(error, estimate) <= TINY:
             return 0.0
         return _lead_for_power(_Precision(error, estimate, precision.freedom, 0.0), level)
@@ -323,16 +348,22 @@ def _precision_at(difference: Difference, lead: float) -> _Precision:
     Effects in logits change shares by p (1 - p) times as much, so the variances of effects grow
     with its square and that of noise with p (1 - p).
     """
+    # The shares of both models, had they this difference.
     outlook = difference.outlook
+    before = outlook.shares
     base = _base_share(difference)
-    other = base - lead if sum(outlook.shares) >= 1 else base + lead
+    other = base - lead if sum(before) >= 1 else base + lead
+    # At 0 and 1 no effect in logits changes a share.
     other = float(np.clip(other, 0.01, 0.99))
-    before, after = outlook.shares, (base, other)
+    after = (base, other)
+
+    # The variances at these shares.
     noise_ratio = _sum_of_powers(after, 1) / _sum_of_powers(before, 1)
     effect_ratio = _sum_of_powers(after, 2) / _sum_of_powers(before, 2)
     components = {}
     for name, component in outlook.components.items():
-        components[name] = component * (noise_ratio if name == NOISE else effect_ratio)
+        ratio = noise_ratio if name == NOISE else effect_ratio
+        components[name] = component * ratio
     error, estimate = outlook.means.anticipate(components, variance=variance_of_difference(*after))
     of_trainings = difference.of_trainings
     if of_trainings is not None:
@@ -355,10 +386,13 @@ def _lead_for_power(precision: _Precision, level: float) -> float:
     1 - 1/(4f) and the variance 1/(2f) of its true value for f degrees of freedom (Abramowitz and
     Stegun 1964, 26.7.10).
     """
+    # All in units of the true standard error.
     freedom = max(precision.freedom, 1.0)
-    reach = special.stdtrit(freedom, (1 + level) / 2) * sqrt(precision.estimate / precision.error)
+    t = special.stdtrit(freedom, (1 + level) / 2)
+    reach = t * sqrt(precision.estimate / precision.error)
+    mean_reach = reach * (1 - 1 / (4 * freedom))
     spread = sqrt(1 + reach**2 / (2 * freedom))
-    in_errors = reach * (1 - 1 / (4 * freedom)) + special.ndtri(POWER) * spread
+    in_errors = mean_reach + special.ndtri(POWER) * spread
     return float(in_errors * sqrt(precision.error))
 
 
@@ -414,7 +448,8 @@ def ranks(
     alpha = (1 - level) / max(1, k - 1)
     placings = []
     for model in range(k):
-        ahead = behind = 0
+        ahead = 0
+        behind = 0
         for (first, second), difference in differences.items():
             if model not in (first, second) or difference.p > alpha:
                 continue

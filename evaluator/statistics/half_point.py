@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 _DRAWS = 2000
+"""Draws of the bootstrap over ladders."""
 _SEED = 0
 """The same items always give the same interval."""
 
@@ -52,10 +53,15 @@ def half_point(
         >>> half_point(right, total, np.arange(3.0), half=0.75, level=0.95).value
         1.5
     """
-    value = crossings(right.sum(axis=0)[None], total.sum(axis=0)[None], places, half)[0]
+    right_of_all = right.sum(axis=0)[None]
+    total_of_all = total.sum(axis=0)[None]
+    value = crossings(right_of_all, total_of_all, places, half)[0]
     n = len(right)
+    # A resample of one ladder is that ladder, so its interval would be a point.
     if n < 2:
         return HalfPoint(float(value), np.nan, np.nan)
+
+    # How often each draw has each ladder; so all curves are one product of matrices.
     rng = np.random.default_rng(_SEED)
     weights = rng.multinomial(n, np.full(n, 1 / n), size=_DRAWS).astype(float)
     resampled = crossings(weights @ right, weights @ total, places, half)
@@ -123,9 +129,12 @@ def non_increasing(right: np.ndarray, total: np.ndarray) -> np.ndarray:
     total_before = np.pad(np.cumsum(total, axis=1), ((0, 0), (1, 0)))
     fitted = np.full(right.shape, np.inf)
     for first in range(steps):
+        # The items of all steps from `first` to each later one.
         n_right = right_before[:, first + 1 :] - right_before[:, [first]]
         n_total = total_before[:, first + 1 :] - total_before[:, [first]]
-        shares = np.divide(n_right, n_total, out=np.full(n_right.shape, -np.inf), where=n_total > 0)
+        # Steps without items must not be the greatest.
+        no_share = np.full(n_right.shape, -np.inf)
+        shares = np.divide(n_right, n_total, out=no_share, where=n_total > 0)
         # greatest[:, k]: over all last steps from first + k on.
         greatest = np.maximum.accumulate(shares[:, ::-1], axis=1)[:, ::-1]
         fitted[:, first:] = np.minimum(fitted[:, first:], greatest)

@@ -23,6 +23,7 @@ THIS_VOCABULARY, WIDER = "this vocabulary", "values and objects like these"
 """The two claims."""
 NOT_OF_BINDINGS = "groups like these; the bindings are not known"
 THIS_MODEL, NEW_TRAININGS = "this model", "new trainings"
+"""Of which models an interval speaks."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Estimate:
     p: float = np.nan
     """Two-sided, for the claim about this vocabulary: of a share against its chance, of a
     difference against 0."""
-    speaks_of: str = ""
+    population: str = ""
     """What `low` and `high` speak of, in words."""
 
     def moved(
@@ -78,7 +79,9 @@ Grouping = Clusters | np.ndarray
 """Clusters of items with their bindings, or only names (n,) of clusters."""
 
 
-def speaks_of(clusters: Clusters, finite_bindings: bool = False, models: str = THIS_MODEL) -> str:
+def describe_population(
+    clusters: Clusters, finite_bindings: bool = False, models: str = THIS_MODEL
+) -> str:
     """What the intervals of some items speak of, in words.
 
     Args:
@@ -90,7 +93,7 @@ def speaks_of(clusters: Clusters, finite_bindings: bool = False, models: str = T
         A phrase.
 
     Example:
-        >>> speaks_of(Clusters.of(["x", "y"], ["red:cube", "blue:ball"]))
+        >>> describe_population(Clusters.of(["x", "y"], ["red:cube", "blue:ball"]))
         'this vocabulary (2 values, 2 objects); bindings like these; this model'
     """
     named = clusters.bindings_named
@@ -108,7 +111,7 @@ def claim_of(population: str) -> str:
     """The short name of what an interval speaks of, for sentences.
 
     Args:
-        population: from `speaks_of`.
+        population: from `describe_population`.
 
     Returns:
         The part before its details.
@@ -173,19 +176,22 @@ def cluster_means(
         clusters = Clusters.of(clusters)
     means = CrossedMeans(clusters, weights)
     means_of_images = CrossedMeans(clusters.images(), weights)
-    population = speaks_of(clusters)
+    population = describe_population(clusters)
     estimates = []
     for i, column in enumerate(outcomes.T.astype(float)):
+        # A share is tested against its chance, a difference against 0.
         share = shares is None or bool(shares[i])
         null = 0.0
         if share:
             null = np.nan if chance is None else chance[i]
         estimate = from_estimates(means.estimate(column, share=share), clusters, level, null)
+        # With bindings and clusters held fixed only renders vary: trials are images.
         if share and weights is None:
             low, high = _binomial_interval(column, clusters, level)
         else:
-            low, high = means_of_images.estimate(column, share=share).vocabulary.interval(level)
-        estimates.append(replace(estimate, low_fixed=low, high_fixed=high, speaks_of=population))
+            of_images = means_of_images.estimate(column, share=share)
+            low, high = of_images.vocabulary.interval(level)
+        estimates.append(replace(estimate, low_fixed=low, high_fixed=high, population=population))
     return estimates
 
 
@@ -199,10 +205,10 @@ def from_estimates(estimates: Estimates, clusters: Clusters, level: float, null:
         null: the value that p is against; nan for no p.
 
     Returns:
-        An estimate without `low_fixed`, `high_fixed` and `speaks_of`.
+        An estimate without `low_fixed`, `high_fixed` and `population`.
     """
     low, high = estimates.vocabulary.interval(level)
-    low_wider = high_wider = np.nan
+    low_wider, high_wider = np.nan, np.nan
     if clusters.levels()["values"]:
         low_wider, high_wider = estimates.like_these.interval(level)
     p = estimates.vocabulary.p(null) if np.isfinite(null) else np.nan
@@ -245,14 +251,15 @@ def parts_differences(
     value = np.zeros(outcomes.shape[1])
     for part, sign in ((first, 1), (second, -1)):
         mean = outcomes[part].mean(axis=0)
-        influence += sign * part[:, None] * (outcomes - mean) * len(part) / part.sum()
+        deviations = outcomes - mean
+        influence += sign * part[:, None] * deviations * len(part) / part.sum()
         value += sign * mean
     estimates = cluster_means(influence + value, clusters, level, shares=[False] * len(value))
     # The mean of the influences is the value but for rounding.
-    return [
-        replace(estimate, value=float(exact))
-        for estimate, exact in zip(estimates, value, strict=True)
-    ]
+    differences = []
+    for estimate, exact in zip(estimates, value, strict=True):
+        differences.append(replace(estimate, value=float(exact)))
+    return differences
 
 
 def difference_of_means(
@@ -304,16 +311,20 @@ def subtract(
     value = a.value - b.value
     ends = {}
     for low, high in INTERVALS:
-        below = np.hypot(a.value - getattr(a, low), getattr(b, high) - b.value)
-        above = np.hypot(getattr(a, high) - a.value, b.value - getattr(b, low))
+        # The difference is low where a is low and b is high. Distances from the values of
+        # independent estimates add as errors do, by their squares.
+        a_low, a_high = getattr(a, low), getattr(a, high)
+        b_low, b_high = getattr(b, low), getattr(b, high)
+        below = np.hypot(a.value - a_low, b_high - b.value)
+        above = np.hypot(a_high - a.value, b.value - b_low)
         ends[low] = value - float(below)
         ends[high] = value + float(above)
     p = p_from_interval(value, ends["low"], ends["high"], level, n_clusters - 2)
-    population = a.speaks_of
-    if a.speaks_of != b.speaks_of:
-        population = f"{a.speaks_of}, against {b.speaks_of}"
+    population = a.population
+    if a.population != b.population:
+        population = f"{a.population}, against {b.population}"
     return Estimate(
-        value, n_items=n_items, n_clusters=n_clusters, p=p, speaks_of=population, **ends
+        value, n_items=n_items, n_clusters=n_clusters, p=p, population=population, **ends
     )
 
 
@@ -377,8 +388,10 @@ def _binomial_interval(
     residuals = outcomes - value
     total = np.square(residuals).sum()
     if total > 0:
-        by_scene = np.square(np.bincount(clusters.scenes, weights=residuals)).sum()
-        trials = len(outcomes) / max(1, by_scene / total)
+        # 1 for independent items; the size of a scene if its items are all alike.
+        scene_sums = np.bincount(clusters.scenes, weights=residuals)
+        design_effect = np.square(scene_sums).sum() / total
+        trials = len(outcomes) / max(1, design_effect)
     else:
         trials = len(np.unique(clusters.scenes))
     low, high = proportion_confint(value * trials, trials, alpha=1 - level, method="beta")

@@ -38,7 +38,8 @@ def clustered_least_squares(y: np.ndarray, x: np.ndarray, clusters: np.ndarray) 
         raise ValueError("the counts depend on one another linearly")
     from statsmodels.regression.linear_model import OLS
 
-    fit = OLS(y, x).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
+    model = OLS(y, x)
+    fit = model.fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
     if fit.ssr <= 1e-16 * np.square(y).sum():
         raise ValueError("the counts explain the outcomes exactly")
     return fit

@@ -21,8 +21,8 @@ from evaluator.statistics.intervals import (
     NEW_TRAININGS,
     THIS_MODEL,
     Estimate,
+    describe_population,
     from_estimates,
-    speaks_of,
     subtract,
 )
 from evaluator.statistics.sign_test import sharpen
@@ -138,7 +138,7 @@ def mean_over_runs(
     estimate = from_estimates(means.estimate(outcomes, share=share), clusters, level, null)
     several_trainings = len({run.training for run in runs}) > 1
     models = NEW_TRAININGS if several_trainings else THIS_MODEL
-    return replace(estimate, speaks_of=speaks_of(clusters, finite, models))
+    return replace(estimate, population=describe_population(clusters, finite, models))
 
 
 def gap_over_runs(
@@ -161,14 +161,16 @@ def gap_over_runs(
     Returns:
         The difference, and whether it is over the same images.
     """
-    first, second = [side[0] for side in sides], [side[1] for side in sides]
+    first = [side[0] for side in sides]
+    second = [side[1] for side in sides]
     over_items = [influences(*side) for side in sides]
     over_images = None
     if all(influence is not None for influence in over_items):
         differences: list[RunItems] | None = [run for run in over_items if run is not None]
         prior = OF_SHARES
     else:
-        differences = over_images = crossover(first, second)
+        over_images = crossover(first, second)
+        differences = over_images
         prior = OF_CROSSOVERS
     same_images = over_images is not None
     if differences is not None:
@@ -177,9 +179,12 @@ def gap_over_runs(
         )
         if np.isfinite(estimate.low):
             return estimate, same_images
-    a, b = (mean_over_runs(side, level=level, vocabulary=vocabulary) for side in (first, second))
-    items = a.n_items + b.n_items
-    combined = subtract(a, b, items, a.n_clusters + b.n_clusters, level)
+    a = mean_over_runs(first, level=level, vocabulary=vocabulary)
+    b = mean_over_runs(second, level=level, vocabulary=vocabulary)
+    n_items = a.n_items + b.n_items
+    n_clusters = a.n_clusters + b.n_clusters
+    combined = subtract(a, b, n_items, n_clusters, level)
+    # Where nothing varies, one side may be right everywhere and the other nowhere.
     if differences is not None:
         clusters = _clusters_of(differences, vocabulary)
         combined = sharpen(combined, clusters, level)
@@ -218,8 +223,10 @@ def crossover(first: Sequence[RunItems], second: Sequence[RunItems]) -> list[Run
             deviation = float(np.mean(run.outcome - scene_means))
             deviation_of_run[run.block, run.training] = deviation
 
+    # Each item of the second split against its scene in the first.
     differences = []
-    shared_items = items = 0
+    shared_items = 0
+    items = 0
     for run in second:
         scene_means = np.array([mean_of_scene.get(str(scene), np.nan) for scene in run.scene])
         is_shared = np.isfinite(scene_means)
@@ -231,14 +238,15 @@ def crossover(first: Sequence[RunItems], second: Sequence[RunItems]) -> list[Run
     if shared_items < _SAME_IMAGES * items:
         return None
 
-    deviations = np.array(
-        [deviation_of_run.get((run.block, run.training), 0.0) for run in differences]
-    )
+    # Add the deviations, centred, so that the mean over all runs stays.
+    deviations = np.zeros(len(differences))
+    for i, run in enumerate(differences):
+        deviations[i] = deviation_of_run.get((run.block, run.training), 0.0)
     deviations -= deviations @ run_weights(differences)
-    return [
-        replace(run, outcome=run.outcome + deviation)
-        for run, deviation in zip(differences, deviations, strict=True)
-    ]
+    adjusted = []
+    for run, deviation in zip(differences, deviations, strict=True):
+        adjusted.append(replace(run, outcome=run.outcome + deviation))
+    return adjusted
 
 
 def run_weights(runs: Sequence[RunItems]) -> np.ndarray:
@@ -273,11 +281,15 @@ def influences(first: RunItems, second: RunItems) -> RunItems | None:
     """
     if not np.isin(first.cluster.astype(str), second.cluster.astype(str)).any():
         return None
-    total = len(first.outcome) + len(second.outcome)
-    value = first.outcome.mean() - second.outcome.mean()
+    n_first = len(first.outcome)
+    n_second = len(second.outcome)
+    total = n_first + n_second
+    first_mean = first.outcome.mean()
+    second_mean = second.outcome.mean()
+    value = first_mean - second_mean
     # An item of both splits has two rows; they share its scene, so their influences add up there.
-    of_first = (first.outcome - first.outcome.mean()) * total / len(first.outcome)
-    of_second = (second.outcome - second.outcome.mean()) * total / len(second.outcome)
+    of_first = (first.outcome - first_mean) * total / n_first
+    of_second = (second.outcome - second_mean) * total / n_second
     return replace(
         first,
         scene=np.concatenate([first.scene, second.scene]),

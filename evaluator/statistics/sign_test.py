@@ -32,14 +32,22 @@ def independent_groups(clusters: Clusters) -> int:
         >>> independent_groups(Clusters.of(["c", "d"], ["red:cube", "red:cube"]))
         1
     """
-    combinations = np.unique(np.stack([clusters.codes, clusters.weight_rows]), axis=1).T
+    # A scene is a cluster and the set of bindings that it shows, a row of `shows`.
+    scenes = np.unique(np.stack([clusters.codes, clusters.weight_rows]), axis=1).T
     shows = clusters.weights > 0
-    frequency = shows[combinations[:, 1]].sum(axis=0)
-    commonness = [int(frequency[shows[row]].sum()) for _, row in combinations]
+
+    # A scene with rare bindings excludes few others, so it goes first.
+    frequency = shows[scenes[:, 1]].sum(axis=0)
+    commonness = []
+    for _, row in scenes:
+        commonness.append(int(frequency[shows[row]].sum()))
+    rarest_first = scenes[np.argsort(commonness, kind="stable")]
+
     used_clusters: set[int] = set()
     used_bindings = np.zeros(shows.shape[1], dtype=bool)
-    for cluster, row in combinations[np.argsort(commonness, kind="stable")].tolist():
-        if cluster in used_clusters or (used_bindings & shows[row]).any():
+    for cluster, row in rarest_first.tolist():
+        shares_binding = (used_bindings & shows[row]).any()
+        if cluster in used_clusters or shares_binding:
             continue
         used_clusters.add(cluster)
         used_bindings |= shows[row]
@@ -73,8 +81,12 @@ def sharpen(estimate: Estimate, clusters: Clusters, level: float) -> Estimate:
     groups = independent_groups(clusters)
     probability = ((1 - level) / 2) ** (1 / groups)
     nearest = 2 * probability - 1
-    p = max(SMALLEST_P, 2.0 ** (1 - groups))
-    p = float(np.fmin(p, estimate.p))
+    sign_test_p = max(SMALLEST_P, 2.0 ** (1 - groups))
+
+    # The sharper of both; fmin and fmax ignore nan, where the linear model has no interval or p.
+    p = float(np.fmin(sign_test_p, estimate.p))
     if estimate.value > 0:
-        return replace(estimate, low=float(np.fmax(estimate.low, nearest)), high=1.0, p=p)
-    return replace(estimate, low=-1.0, high=float(np.fmin(estimate.high, -nearest)), p=p)
+        low = float(np.fmax(estimate.low, nearest))
+        return replace(estimate, low=low, high=1.0, p=p)
+    high = float(np.fmin(estimate.high, -nearest))
+    return replace(estimate, low=-1.0, high=high, p=p)

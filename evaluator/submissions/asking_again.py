@@ -1,6 +1,6 @@
 """Ask a model some items of a run again, and compare its scores or answers with the run's."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 
 from evaluator.benchmarks.registry import BenchmarkSource
-from evaluator.models.contracts import Chat, PairScorer
+from evaluator.benchmarks.tables import rows_of
+from evaluator.models.contracts import Chat, Model, PairScorer
 from evaluator.models.oracle import Oracle
 from evaluator.models.registry import load_answering, load_model
 from evaluator.protocols.pools import Pool, item_pools
+from evaluator.protocols.records import by_key
 from evaluator.protocols.scores import Scores
 from evaluator.runs.asking import AskedModel, collect_answers, load_images, name_of_question
 from evaluator.runs.dataset import Dataset
@@ -41,6 +43,7 @@ from generator.dataset.questions import Candidates, make_questions
 from generator.dataset.reader import Benchmark, World
 
 _PRECISIONS = ("float32", "bfloat16")
+"""The precisions that a run may record; others are the model's own."""
 
 
 @dataclass(frozen=True)
@@ -99,20 +102,16 @@ def _score_again(
     progress: Progress,
 ) -> AskedAgain:
     """Score the candidates of some items again."""
-    world, record = _world_of(run), run.record
+    world = _world_of(run)
+    record = run.record
     part = only_items(run.benchmark, items)
     model = load_model(spec, device)
+    _prepare_model(model, run, world)
     needs = _needs_of_items(part, record["protocols"])
     if isinstance(model, PairScorer) and record.get("sampled_pools"):
         # The sample of a pool depends on the names of pool and image alone, so it is the same.
         needs = within_limit(needs, part, passes=model.passes, most=0)
-    if isinstance(model, Oracle):
-        model.open(run.benchmark, world)
-    if model.fits_texts:
-        # Such a model is fitted on the texts of the whole run.
-        whole = without_pools(collect_needs(run.benchmark, record["protocols"]))
-        texts = words(run.benchmark, whole.texts).to_pylist()
-        model.fit_texts(texts, text_groups(whole, run.benchmark))
+    # As the run was scored, or scores would differ by rounding.
     precision = str(record.get("precision"))
     settings = settings_for(model, precision=precision if precision in _PRECISIONS else "auto")
     score(
@@ -126,6 +125,25 @@ def _score_again(
     )
     repeated_record = {**record, "sampled_pools": needs.sampled, "raw_retrieval": []}
     repeated_run = Run(folder, repeated_record, world, part)
+    return AskedAgain(model.info, _compare_scores(run, repeated_run, items, tolerance))
+
+
+def _prepare_model(model: Model, run: Run, world: World) -> None:
+    """Give a model what it reads of the whole run, not only of the items."""
+    if isinstance(model, Oracle):
+        model.open(run.benchmark, world)
+    if model.fits_texts:
+        whole = without_pools(collect_needs(run.benchmark, run.record["protocols"]))
+        texts = words(run.benchmark, whole.texts).to_pylist()
+        model.fit_texts(texts, text_groups(whole, run.benchmark))
+
+
+def _compare_scores(
+    run: Run, repeated_run: Run, items: Sequence[str], tolerance: float
+) -> dict[str, bool]:
+    """By item, whether both runs have the same scores in every channel that is measured."""
+    part = repeated_run.benchmark
+    items_of_pair = _items_of_pairs(part)
     equal = dict.fromkeys(items, True)
     rules = choose_rules(run)
     for channel in dict.fromkeys((rules.channel, rules.image_channel)):
@@ -133,9 +151,9 @@ def _score_again(
         rescored = _pair_scores(read_scores(repeated_run, of_channel), part)
         submitted = _pair_scores(read_scores(run, of_channel), part)
         for pair in _differing_pairs(rescored, submitted, tolerance):
-            for item in _items_of_pairs(part)[pair]:
+            for item in items_of_pair[pair]:
                 equal[item] = False
-    return AskedAgain(model.info, equal)
+    return equal
 
 
 def _needs_of_items(part: Benchmark, protocols: Sequence[str]) -> Needs:
@@ -179,38 +197,34 @@ def _differing_pairs(
 ) -> list[tuple[str, str]]:
     """The pairs of image and text whose scores differ by more than the tolerance, or that only one
     side has scored."""
+    # Relative to the spread: models score on scales of their own.
     reach = tolerance * float(submitted.std(ddof=0) or 0.0)
     both = pd.DataFrame({"again": rescored, "run": submitted.reindex(rescored.index)})
     is_number = both.notna()
     one_side = is_number["again"] != is_number["run"]
     # Rounding alone may move a score that all pairs share.
     rounding = 1e-6 * both["run"].abs()
-    is_far = (both["again"] - both["run"]).abs() > np.maximum(reach, rounding)
-    return [(str(image), str(text)) for image, text in both.index[one_side | is_far]]
+    distance = (both["again"] - both["run"]).abs()
+    is_far = distance > np.maximum(reach, rounding)
+    differing = both.index[one_side | is_far]
+    return [(str(image), str(text)) for image, text in differing]
 
 
 def _items_of_pairs(part: Benchmark) -> dict[tuple[str, str], list[str]]:
     """The items that compare each pair of image and text: their own candidates, and for items with
     a pool all its texts."""
-    names = set(part.items["item_id"].to_pylist())
-    pool_of = dict(
-        zip(part.items["item_id"].to_pylist(), part.items["pool_id"].to_pylist(), strict=True)
-    )
-    texts_of_pool: dict[str, list[str]] = {}
-    for pool, text in zip(
-        part.pools["pool_id"].to_pylist(), part.pools["text_id"].to_pylist(), strict=True
-    ):
-        texts_of_pool.setdefault(pool, []).append(text)
-    items: dict[tuple[str, str], list[str]] = {}
-    columns = part.candidates.select(["item_id", "scene_id", "text_id"]).to_pydict()
-    rows = zip(columns["item_id"], columns["scene_id"], columns["text_id"], strict=True)
-    for item, image, text in rows:
-        if item not in names:
+    pool_of_item = dict(rows_of(part.items, "item_id", "pool_id"))
+    texts_of_pool: dict[str, list[str]] = by_key(rows_of(part.pools, "pool_id", "text_id"))
+    items_of_pair: dict[tuple[str, str], list[str]] = {}
+    for item, image, text in rows_of(part.candidates, "item_id", "scene_id", "text_id"):
+        # The candidates are those of the whole benchmark.
+        if item not in pool_of_item:
             continue
-        texts = [text, *texts_of_pool.get(pool_of[item] or "", [])]
-        for of_item in texts:
-            items.setdefault((image, of_item), []).append(item)
-    return items
+        pool = pool_of_item[item]
+        pool_texts = texts_of_pool.get(pool, [])
+        for compared_text in (text, *pool_texts):
+            items_of_pair.setdefault((image, compared_text), []).append(item)
+    return items_of_pair
 
 
 def _answer_again(
@@ -223,7 +237,9 @@ def _answer_again(
     progress: Progress,
 ) -> AskedAgain:
     """Ask the questions of some items again."""
-    world, words_record = _world_of(run), run.record["words"]
+    # The questions of the run about these items.
+    world = _world_of(run)
+    words_record = run.record["words"]
     part = only_items(run.benchmark, items)
     prompt = prompt_of(words_record["prompt"])
     rows = Candidates(part)
@@ -234,6 +250,7 @@ def _answer_again(
         form=words_record["form"],
         orders=words_record["orders"],
     )
+    # They are asked as the run asked them.
     request = AskRequest(
         dataset=Dataset(BenchmarkSource(world.folder.parent), world, part),
         model=spec,
@@ -261,15 +278,27 @@ def _answer_again(
         progress=progress,
         announce_cost=_say_nothing,
     )
-    submitted = {}
-    for answered in read_answers(run.folder, rows, prompt):
-        submitted[_key_of_answer(answered)] = answered.reading.label
-    equal = dict.fromkeys(items, True)
+    repeated = []
     for (question, number), answer in zip(samples, answers, strict=True):
-        repeated = read_answer(question, answer, sample=number, rows=rows, prompt=prompt)
-        if submitted.get(_key_of_answer(repeated)) != repeated.reading.label:
-            equal[question.item] = False
-    return AskedAgain(model.info, equal)
+        repeated.append(read_answer(question, answer, sample=number, rows=rows, prompt=prompt))
+    submitted = read_answers(run.folder, rows, prompt)
+    return AskedAgain(model.info, _compare_answers(submitted, repeated, items))
+
+
+def _compare_answers(
+    submitted: Iterable[AnsweredQuestion],
+    repeated: Iterable[AnsweredQuestion],
+    items: Sequence[str],
+) -> dict[str, bool]:
+    """By item, whether all its questions were answered with the same option."""
+    submitted_labels = {}
+    for answered in submitted:
+        submitted_labels[_key_of_answer(answered)] = answered.reading.label
+    equal = dict.fromkeys(items, True)
+    for answered in repeated:
+        if submitted_labels.get(_key_of_answer(answered)) != answered.reading.label:
+            equal[answered.question.item] = False
+    return equal
 
 
 def _key_of_answer(answered: AnsweredQuestion) -> tuple[Any, ...]:

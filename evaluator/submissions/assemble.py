@@ -3,6 +3,7 @@ receipts and challenges; and decide what is refused and what is marked."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 
 from evaluator.submissions.checks import CheckedRun, check_plain_run, check_submission
@@ -81,8 +82,10 @@ def find_sources(arguments: Sequence[str], sources: BoardSources) -> BoardSource
     Returns:
         All sources.
     """
-    submissions, runs = list(sources.submissions), list(sources.runs)
-    datasets, receipts = list(sources.datasets), list(sources.receipts)
+    submissions = list(sources.submissions)
+    runs = list(sources.runs)
+    datasets = list(sources.datasets)
+    receipts = list(sources.receipts)
     challenges = list(sources.challenges)
     for argument in arguments:
         _, folder = split_name(argument)
@@ -190,7 +193,11 @@ def _submissions_in(folder: Path) -> list[Path]:
     """The submissions in a folder, sorted."""
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.glob("[!.]*") if path.is_dir() and is_submission(path))
+    submissions = []
+    for path in folder.glob("[!.]*"):
+        if path.is_dir() and is_submission(path):
+            submissions.append(path)
+    return sorted(submissions)
 
 
 def _questions_in(folder: Path) -> list[Path]:
@@ -268,9 +275,10 @@ def _plain_entrants(
     runs_of: dict[str, list[CheckedRun]] = {}
     moved = [placed.dataset.root for placed in datasets]
     for argument in arguments:
-        name, folder = split_name(argument)
+        own_name, folder = split_name(argument)
         run = check_plain_run(folder, moved, tables)
-        runs_of.setdefault(one_line(name or str(run.run.record["model"])), []).append(run)
+        name = one_line(own_name or str(run.run.record["model"]))
+        runs_of.setdefault(name, []).append(run)
     entrants = []
     for name, runs in runs_of.items():
         marks = {run.place.form: SELF for run in runs}
@@ -284,13 +292,12 @@ def _without_copies(entrants: Sequence[Entrant]) -> list[Entrant]:
     """The models, of which those with each other's answers have no rank until one of them is
     confirmed: nobody else can know which is the original."""
     reasons: dict[str, str] = {}
-    for number, first in enumerate(entrants):
-        for second in entrants[number + 1 :]:
-            if not has_same_answers(first.runs, second.runs):
-                continue
-            for one, other in ((first, second), (second, first)):
-                if not _is_confirmed(one):
-                    reasons.setdefault(one.name, f"It has the answers of {other.name}.")
+    for first, second in combinations(entrants, 2):
+        if not has_same_answers(first.runs, second.runs):
+            continue
+        for one, other in ((first, second), (second, first)):
+            if not _is_confirmed(one):
+                reasons.setdefault(one.name, f"It has the answers of {other.name}.")
     return [replace(entrant, unranked=reasons.get(entrant.name, "")) for entrant in entrants]
 
 

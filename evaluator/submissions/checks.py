@@ -266,13 +266,10 @@ def _find_dataset(
         if placed.dataset.world.digest == entry["world_digest"]:
             return placed
     form = Form.of_record(entry["form"])
+    stated = Place(form, entry["track"], entry["world"])
     for placed in datasets:
         place = placed.place
-        if place.track and (place.form, place.track, place.world) == (
-            form,
-            entry["track"],
-            entry["world"],
-        ):
+        if place.track and place == stated:
             raise UserError(
                 f"{name} was scored on another world than the board's {place.title}: its digest is "
                 f"{entry['world_digest'][:8]}, expected {placed.dataset.world.digest[:8]}."
@@ -309,16 +306,18 @@ def _check_place(name: str, entry: SubmittedRun, placed: PlacedDataset) -> None:
 
 def _check_record(name: str, entry: SubmittedRun, record: Mapping[str, Any]) -> None:
     """Raise UserError if run.json contradicts the manifest, or is of a part of the questions."""
-    for key, stated in (
-        ("benchmark", entry["benchmark"]),
-        ("benchmark_name", entry["benchmark_name"]),
-        ("world", entry["world_digest"]),
-    ):
+    stated_values = {
+        "benchmark": entry["benchmark"],
+        "benchmark_name": entry["benchmark_name"],
+        "world": entry["world_digest"],
+    }
+    for key, stated in stated_values.items():
         if record[key] != stated:
             raise UserError(f"{name} names another {key} in its run than in its manifest.")
     for option in ("limit", "split"):
         if record.get(option):
             raise UserError(f"{name} answers only a part of its questions (--{option}).")
+    # Of fewer false texts the best one is easier to beat.
     for pool, number in record.get("sampled_pools", {}).items():
         if number != SAMPLE:
             raise UserError(
@@ -375,8 +374,10 @@ def _check_answers(name: str, run: Run) -> None:
     for row in read_table(path, ANSWERS).to_pylist():
         options = tuple(row["options"] or ())
         answered.append((row["item_id"], row["form"], options, row["order"], row["sample"]))
-    if set(answered) != expected or len(answered) != len(expected):
-        n_missing = len(expected - set(answered))
+    # Equal sets alone would allow two answers to one question, of which one could be chosen.
+    distinct = set(answered)
+    if distinct != expected or len(answered) != len(expected):
+        n_missing = len(expected - distinct)
         raise UserError(
             f"{name} has {len(answered):,} answers to {len(expected):,} questions, and none to "
             f"{n_missing:,} of them."
@@ -434,7 +435,8 @@ def _judged(name: str, run: Run, entry: SubmittedRun | None, place: Place) -> Ch
 def _check_scored(name: str, protocol: str, results: ProtocolResults) -> None:
     """Raise UserError if more items have no score than may be left out."""
     items = results.items
-    n, n_unscored = len(items), int((~items.scored).sum())
+    n = len(items)
+    n_unscored = int((~items.scored).sum())
     if n_unscored <= _MOST_UNSCORED * n:
         return
     n_missing = int((items.unscored == MISSING).sum())
@@ -470,9 +472,12 @@ def _reads_images(run: Run) -> bool | None:
     of_text = of_text.filter(pc.greater(of_text["score_count"], 1))
     if not of_text.num_rows:
         return None
-    least, most = (_floats(of_text[name]) for name in ("score_min", "score_max"))
+    least = _floats(of_text["score_min"])
+    most = _floats(of_text["score_max"])
+    # Relative to the scores, which are on any scale.
     scale = float(np.abs(most).max(initial=0.0)) or 1.0
-    return bool((most - least > _SAME_SCORE * scale).any())
+    differs = most - least > _SAME_SCORE * scale
+    return bool(differs.any())
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:

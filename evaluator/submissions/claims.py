@@ -52,7 +52,8 @@ def check_claims(
     """
     computed_rows = {}
     for computed in rows:
-        computed_rows[tuple(computed.get(label) for label in labels)] = computed
+        values = tuple(computed.get(label) for label in labels)
+        computed_rows[values] = computed
     for claim in claims["rows"]:
         row = computed_rows.get(tuple(claim["labels"]))
         words = _words_of(claim, labels)
@@ -87,7 +88,9 @@ def _is_same(claimed: float | None, computed: float | None) -> bool:
     """Whether two values agree but for rounding."""
     if claimed is None or computed is None:
         return claimed is computed
-    return abs(claimed - computed) <= _TOLERANCE * max(1.0, abs(computed))
+    # Shares stay below 1; the half point of a ladder may be larger.
+    scale = max(1.0, abs(computed))
+    return abs(claimed - computed) <= _TOLERANCE * scale
 
 
 def _number(value: float | None) -> str:

@@ -40,6 +40,7 @@ from generator.base.paths import check_own_files
 COMMITMENT_FILE, OPENING_FILE = "commitment.json", "opening.json"
 """The files of a promise: one to be sent, one to be kept secret."""
 _SALT_BYTES = 32
+"""Bytes of the salt, so that nobody finds out a committed model by trying known ones."""
 _SEEDS = 1 << 32
 """Number of seeds of a suite."""
 _CHALLENGE_FILE = "challenge-{:04}.json"
@@ -169,6 +170,7 @@ def draw_challenge(
     """
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / _LOCK, f"{folder} is in use by another command; wait until it ends."):
+        # No commitment is challenged twice.
         earlier = read_challenges(folder)
         challenged = {}
         for challenge in earlier:
@@ -184,6 +186,8 @@ def draw_challenge(
                 )
             challenged[digest] = len(earlier) + 1
             entries.append(ChallengedCommitment(name=commitment["name"], commitment=digest))
+        # The form is drawn now, so that no sender knew it when committing. Each challenge names the
+        # digest of the one before it, which fixes their order.
         seed = secrets.randbelow(_SEEDS)
         number = len(earlier) + 1
         previous = sha256(folder / _CHALLENGE_FILE.format(number - 1)) if earlier else ""
@@ -231,7 +235,8 @@ def read_challenges(folder: Path) -> list[Challenge]:
         challenge: Challenge = read_json(path, Challenge)  # type: ignore[assignment]
         _check_format(path, challenge["format"], CHALLENGE_FORMAT)
         is_consistent = challenge["form"] == f"fresh-{challenge['seed']}"
-        if challenge["number"] != number or challenge["previous"] != previous or not is_consistent:
+        is_next = challenge["number"] == number and challenge["previous"] == previous
+        if not (is_next and is_consistent):
             raise UserError(
                 f"{path} does not follow from the challenge before it, so the order of draws is "
                 f"not proven; restore the folder."

@@ -1,6 +1,7 @@
 """Find submissions that have each other's answers."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,8 @@ def has_same_answers(first: Sequence[CheckedRun], second: Sequence[CheckedRun]) 
     outcomes_of_second: list[bool] = []
     for of_first, of_second in _pairs_of_runs(first, second):
         for protocol in sorted(of_first.wrong.keys() & of_second.wrong.keys()):
-            wrong_first, wrong_second = of_first.wrong[protocol], of_second.wrong[protocol]
+            wrong_first = of_first.wrong[protocol]
+            wrong_second = of_second.wrong[protocol]
             for item in sorted(wrong_first.keys() & wrong_second.keys()):
                 outcomes_of_first.append(wrong_first[item])
                 outcomes_of_second.append(wrong_second[item])
@@ -58,7 +60,8 @@ def correlation(first: Sequence[bool], second: Sequence[bool]) -> float:
         n_wrong = sum(outcomes)
         if min(n_wrong, len(outcomes) - n_wrong) < _FEWEST:
             return 0.0
-    return float(np.corrcoef(np.array([first, second], dtype=float))[0, 1])
+    correlations = np.corrcoef(np.array([first, second], dtype=float))
+    return float(correlations[0, 1])
 
 
 def _pairs_of_runs(
@@ -68,10 +71,11 @@ def _pairs_of_runs(
     pairs = []
     for of_first in first:
         for of_second in second:
-            key, other = (
-                (run.place, run.run.benchmark.digest, run.question_set)
-                for run in (of_first, of_second)
-            )
-            if key == other:
+            if _questions_key(of_first) == _questions_key(of_second):
                 pairs.append((of_first, of_second))
     return pairs
+
+
+def _questions_key(run: CheckedRun) -> tuple[Any, ...]:
+    """What runs that answer the same questions share."""
+    return run.place, run.run.benchmark.digest, run.question_set

@@ -9,7 +9,7 @@ from evaluator.runs.request import DESCRIBE
 from evaluator.submissions.forms import Form, PlacedDataset
 from generator.dataset.reader import Benchmark, Dataset
 from generator.suite.definition import SuiteRun
-from generator.suite.record import DECLARATION, made_suite
+from generator.suite.record import DECLARATION, suite_of_folder
 
 QuestionKey = tuple[str, str, str]
 """World, question set and protocol: what a model may leave out."""
@@ -27,8 +27,10 @@ def question_set_of(benchmark: Benchmark, words: str) -> str:
         benchmark; and the form of questions in words.
     """
     holdout = benchmark.holdout or {}
-    is_rendered = holdout.get("turn") is not None or bool(benchmark.manifest.get("with_world"))
-    return " ".join(filter(None, ["" if is_rendered else benchmark.name, words]))
+    is_of_turn = holdout.get("turn") is not None
+    is_rendered = is_of_turn or bool(benchmark.manifest.get("with_world"))
+    name = "" if is_rendered else benchmark.name
+    return " ".join(part for part in (name, words) if part)
 
 
 def declared_questions(
@@ -49,10 +51,11 @@ def declared_questions(
     questions: dict[tuple[Form, str], set[QuestionKey]] = {}
     for placed in datasets:
         place, dataset = placed.place, placed.dataset
+        # `gen suite` writes the world of a track as SUITE/TRACK/WORLD.
         suite_folder = dataset.root.resolve().parent.parent
         if not place.track or not (suite_folder / DECLARATION).is_file():
             continue
-        track = made_suite(suite_folder).tracks.get(place.track)
+        track = suite_of_folder(suite_folder).tracks.get(place.track)
         world = None if track is None else track.worlds.get(place.world)
         if world is None:
             continue

@@ -18,6 +18,7 @@ from evaluator.runs.run import CACHE
 from evaluator.submissions.asking_again import AskedAgain
 from evaluator.submissions.described import answers_of, question_of
 from generator.base.progress import Progress
+from generator.dataset.reader import World
 
 
 def describe_again(
@@ -47,16 +48,9 @@ def describe_again(
         UserError: The model cannot be loaded or asked, or an image is missing.
     """
     assert run.world is not None
-    world, rules = run.world, run.record["rules"]
+    world = run.world
     question = question_of(run)
-    request = AskRequest(
-        dataset=Dataset(BenchmarkSource(world.folder.parent), world, run.benchmark),
-        model=spec,
-        form="describe",
-        temperature=rules.get("temperature") or 0.0,
-        max_tokens=rules.get("max_tokens") or AskRequest.max_tokens,
-        device=device,
-    )
+    request = _request_of(run, world, spec, device)
     asked_scenes = set(scenes)
     all_truths = read_evaluated(run.benchmark, world)
     truths = [truth for truth in all_truths if truth.scene_id in asked_scenes]
@@ -82,6 +76,19 @@ def describe_again(
     for truth, repeated, stated in zip(truths, repeated_judged, submitted_judged, strict=True):
         equal[truth.scene_id] = _meaning(repeated) == _meaning(stated)
     return AskedAgain(model.info, equal)
+
+
+def _request_of(run: Run, world: World, spec: str, device: str | None) -> AskRequest:
+    """The request of a run of descriptions, for the model of a SPEC."""
+    rules = run.record["rules"]
+    return AskRequest(
+        dataset=Dataset(BenchmarkSource(world.folder.parent), world, run.benchmark),
+        model=spec,
+        form="describe",
+        temperature=rules.get("temperature") or 0.0,
+        max_tokens=rules.get("max_tokens") or AskRequest.max_tokens,
+        device=device,
+    )
 
 
 def _meaning(judged: JudgedAnswer | None) -> Any:

@@ -37,13 +37,17 @@ def draw_items(runs: Sequence[CheckedRun], number: int, seed: int) -> list[list[
             f"larger -k."
         )
     random = np.random.default_rng(seed)
-    shares = np.full(len(runs), number // len(runs))
-    # Which runs get one more is drawn too.
-    shares[random.permutation(len(runs))[: number % len(runs)]] += 1
+    share, rest = divmod(number, len(runs))
+    shares = np.full(len(runs), share)
+    # Which runs get one more is drawn too, so that a sender cannot know which run is asked less.
+    shuffled_runs = random.permutation(len(runs))
+    shares[shuffled_runs[:rest]] += 1
     drawn_items = []
-    for run, share in zip(runs, shares, strict=True):
+    for run, share_of_run in zip(runs, shares, strict=True):
         names = askable_items(run)
-        places = random.choice(len(names), min(int(share), len(names)), replace=False)
+        # A short run, such as one with a limit, may have fewer items than its share.
+        count = min(int(share_of_run), len(names))
+        places = random.choice(len(names), count, replace=False)
         drawn_items.append(sorted(names[place] for place in places))
     return drawn_items
 
@@ -83,5 +87,6 @@ def only_items(benchmark: Benchmark, names: Sequence[str]) -> Benchmark:
     """
     part = copy.copy(benchmark)
     is_kept = pc.is_in(benchmark.items["item_id"], value_set=pa.array(names, pa.string()))
+    # `items` is read once and cached in the object; the cache of the copy is replaced.
     vars(part)["items"] = benchmark.items.filter(is_kept)
     return part

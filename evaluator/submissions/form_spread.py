@@ -85,11 +85,15 @@ def spread_over_forms(
     for model, of_model in values.items():
         n_forms = len(of_model)
         mean = sum(of_form.value for of_form in of_model.values()) / n_forms
-        low = high = None
+        low: float | None = None
+        high: float | None = None
         if sd is not None:
-            over_forms = float(stats.t.ppf((1 + level) / 2, freedom)) * sd / n_forms**0.5
+            standard_error = sd / n_forms**0.5
+            over_forms = float(stats.t.ppf((1 + level) / 2, freedom)) * standard_error
+            # Forms that agree by chance must not make the interval narrower than their own are.
             reaches = [of_form.reach or 0.0 for of_form in of_model.values()]
             reach = max(over_forms, hypot(*reaches) / n_forms)
-            low, high = mean - reach, mean + reach
+            low = mean - reach
+            high = mean + reach
         means[model] = FormMean(mean, low, high, n_forms)
     return FormSpread(means, sd, freedom)

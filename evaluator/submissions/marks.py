@@ -163,9 +163,10 @@ def _check_promise(
             f"not committed, {len(promised - answered):,} were left out."
         )
     commitment = digest_of(opening)
-    names = {
-        entry["name"] for entry in challenge["commitments"] if entry["commitment"] == commitment
-    }
+    names = set()
+    for entry in challenge["commitments"]:
+        if entry["commitment"] == commitment:
+            names.add(entry["name"])
     if submission.record["name"] not in names:
         raise UserError(
             f"{submission.name} opens the commitment of {one_line(min(names))}, which counts only "
@@ -179,7 +180,8 @@ def _receipted(runs: Sequence[CheckedRun], receipt: Receipt | None) -> tuple[int
     if receipt is None:
         return None
     of_folder = {run["folder"]: run for run in receipt["runs"]}
-    n_asked = n_equal = 0
+    n_asked = 0
+    n_equal = 0
     for run in runs:
         entry = run.entry
         if entry is None or entry["folder"] not in of_folder:

@@ -109,10 +109,13 @@ def _write_worlds(tables: Sequence[TrackTable], out: Path) -> dict[tuple[str, st
     files = _number_pages([" ".join(key) for key in entries_of], "world")
     pages = {}
     for key, entries in entries_of.items():
+        # Names come from submissions, so control characters are escaped. Figures mark names
+        # themselves.
         visible_entries = [{**entry, "model": visible(entry["model"])} for entry in entries]
         named = [{**entry, "model": marked(entry["model"], entry)} for entry in visible_entries]
+        page = render(named, figures(visible_entries), home=HOME)
         pages[key] = files[" ".join(key)]
-        write_text(out / pages[key], render(named, figures(visible_entries), home=HOME))
+        write_text(out / pages[key], page)
     return pages
 
 
@@ -140,48 +143,51 @@ def _data_of(
     """The tables as JSON data."""
     forms = []
     for table in tables:
-        rows = []
-        for row in table.rows:
-            submission = row.entrant.submission
-            worlds = {}
-            for world, of_world in row.worlds.items():
-                worlds[world] = None if of_world.score is None else of_world.score.record()
-            rows.append(
-                {
-                    "model": row.entrant.name,
-                    "submission": None if submission is None else submission.digest,
-                    "mark": str(row.mark.mark),
-                    "why": row.mark.why,
-                    "rank": row.rank,
-                    "why_unranked": row.why_unranked,
-                    "mean": None if row.mean is None else row.mean.record(),
-                    "training": row.training,
-                    "text_only": row.entrant.is_text_only,
-                    "worlds": worlds,
-                }
-            )
         forms.append(
             {
                 **table.form.record(),
                 "track": table.track,
                 "split": "unseen" if table.is_unseen else "all",
-                "rows": rows,
+                "rows": [_data_of_row(row) for row in table.rows],
+            }
+        )
+    over_forms = []
+    for of_suite in pooled:
+        spread = of_suite.spread
+        over_forms.append(
+            {
+                "suite": of_suite.title,
+                "forms": [form.name for form in of_suite.forms],
+                "sd": spread.sd,
+                "freedom": spread.freedom,
+                "models": {model: asdict(mean) for model, mean in spread.means.items()},
             }
         )
     return {
         "tables": forms,
-        "over_forms": [
-            {
-                "suite": of_suite.title,
-                "forms": [form.name for form in of_suite.forms],
-                "sd": of_suite.spread.sd,
-                "freedom": of_suite.spread.freedom,
-                "models": {model: asdict(mean) for model, mean in of_suite.spread.means.items()},
-            }
-            for of_suite in pooled
-        ],
+        "over_forms": over_forms,
         "refused": {Path(folder).name: reason for folder, reason in board.refused.items()},
         "unanswered": board.unanswered,
+    }
+
+
+def _data_of_row(row: BoardRow) -> dict[str, Any]:
+    """A row of a table as JSON data."""
+    submission = row.entrant.submission
+    worlds = {}
+    for world, of_world in row.worlds.items():
+        worlds[world] = None if of_world.score is None else of_world.score.record()
+    return {
+        "model": row.entrant.name,
+        "submission": None if submission is None else submission.digest,
+        "mark": str(row.mark.mark),
+        "why": row.mark.why,
+        "rank": row.rank,
+        "why_unranked": row.why_unranked,
+        "mean": None if row.mean is None else row.mean.record(),
+        "training": row.training,
+        "text_only": row.entrant.is_text_only,
+        "worlds": worlds,
     }
 
 
@@ -222,7 +228,8 @@ def board_as_text(out: Path) -> str:
     lines = []
     for table in data["tables"]:
         suite = f"{table['suite']}-{table['version']} ({table['part']})" if table["suite"] else ""
-        title = " ".join(filter(None, [suite, table["form"], table["track"]]))
+        parts = (suite, table["form"], table["track"])
+        title = " ".join(part for part in parts if part)
         lines.append(f"{title}, {table['split']}:")
         for row in table["rows"]:
             place = DASH if row["rank"] is None else str(row["rank"])

@@ -13,6 +13,7 @@ from generator.base.errors import UserError
 _PATH = re.compile(r"(?<![\w.])(?:~?/|\.{1,2}/)[^\s,;:'\"@]+")
 """An absolute path, one of the home folder, or a relative one that says so, within a text."""
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s,;'\"]+")
+"""An address within a text."""
 _ARGUMENTS = re.compile(r",(?=\w+=)")
 """Where the arguments of a SPEC begin."""
 _OF_PATHS = ("jackalope",)

@@ -147,12 +147,16 @@ def rank_tracks(
     Raises:
         UserError: Runs of one model and world differ in more than turn and training.
     """
-    tracks = sorted(
-        {run.place.track for entrant in entrants for run in entrant.runs if run.place.form == form}
-    )
-    return [
-        _rank_track(form, track, entrants, declared.get((form, track), set())) for track in tracks
-    ]
+    tracks = set()
+    for entrant in entrants:
+        for run in entrant.runs:
+            if run.place.form == form:
+                tracks.add(run.place.track)
+    tables = []
+    for track in sorted(tracks):
+        questions = declared.get((form, track), set())
+        tables.append(_rank_track(form, track, entrants, questions))
+    return tables
 
 
 def pool_forms(tables: Sequence[TrackTable]) -> list[PooledForms]:
@@ -260,11 +264,13 @@ def _row_of(
     scores = [of_world.score for of_world in of_worlds.values()]
     is_complete = len(scores) == len(worlds) and None not in scores
     statuses = dict.fromkeys(str(run.training["status"]) for run in runs)
+    # The first reason that holds is told.
     why = entrant.unranked
     if not why and missing:
         world, question_set, protocol = missing[0]
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        words = " ".join(filter(None, [protocol, question_set, f"of {world}"]))
+        parts = (protocol, question_set, f"of {world}")
+        words = " ".join(part for part in parts if part)
         why = f"It does not answer {words}{more}."
     if not why and not is_complete:
         why = "A world has no score."
@@ -304,11 +310,11 @@ def _score_model(name: str, runs: Sequence[CheckedRun], counted: set[QuestionKey
             )
         entry = {**pooled[0], "model": name}
         entries.append(entry)
-        rows = [
-            row
-            for row in entry["rows"]
-            if (runs[0].world_name, question_set, row["protocol"]) in counted
-        ]
+        rows = []
+        for row in entry["rows"]:
+            question = (runs[0].world_name, question_set, row["protocol"])
+            if question in counted:
+                rows.append(row)
         counted_entries.append({**entry, "rows": rows})
     is_held_out = any(entry["held_out"] for entry in entries)
     scored = score_world(counted_entries, is_trained=is_held_out)

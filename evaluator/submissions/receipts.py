@@ -76,32 +76,43 @@ def run_again(
     are_same_models = True
     for run, items in zip(runs, drawn_items, strict=True):
         entry = _entry_of(run)
-        with tempfile.TemporaryDirectory(prefix="rerun-") as folder:
-            own_spec = _spec_of_run(spec, run, entry)
-            if is_description(run.run.record):
-                outcome = describe_again(
-                    run.run,
-                    items,
-                    own_spec,
-                    device=device,
-                    folder=Path(folder),
-                    progress=progress,
-                )
-            else:
-                outcome = ask_again(
-                    run.run,
-                    items,
-                    own_spec,
-                    tolerance=tolerance,
-                    device=device,
-                    folder=Path(folder),
-                    progress=progress,
-                )
+        own_spec = _spec_of_run(spec, run, entry)
+        outcome = _ask_run_again(
+            run, items, own_spec, tolerance=tolerance, device=device, progress=progress
+        )
         receipted.append(_receipted_run(run, entry, outcome))
         n_different += len(items) - sum(outcome.equal.values())
         are_same_models &= receipted[-1]["model"] == entry["model"]
     is_equal = are_same_models and n_different <= most_different
     return _signed(submission, receipted, seed=seed, tolerance=tolerance, is_equal=is_equal)
+
+
+def _ask_run_again(
+    run: CheckedRun,
+    items: Sequence[str],
+    spec: str,
+    *,
+    tolerance: float,
+    device: str | None,
+    progress: Progress,
+) -> AskedAgain:
+    """Ask a model some items of a run again, or to describe some of its images again."""
+    # An empty folder for each run: a cache could hold the answers that are to be confirmed.
+    with tempfile.TemporaryDirectory(prefix="rerun-") as name:
+        folder = Path(name)
+        if is_description(run.run.record):
+            return describe_again(
+                run.run, items, spec, device=device, folder=folder, progress=progress
+            )
+        return ask_again(
+            run.run,
+            items,
+            spec,
+            tolerance=tolerance,
+            device=device,
+            folder=folder,
+            progress=progress,
+        )
 
 
 def _signed(
@@ -191,6 +202,7 @@ def most_altered(n_asked: int, n_different: int) -> float:
         >>> round(most_altered(60, 0), 3)
         0.049
     """
+    # The quantile is not defined there.
     if n_different >= n_asked:
         return 1.0
     return float(stats.beta.ppf(_CONFIDENCE, n_different + 1, n_asked - n_different))
@@ -237,12 +249,13 @@ def _entry_of(run: CheckedRun) -> SubmittedRun:
 def _spec_of_run(spec: str, run: CheckedRun, entry: SubmittedRun) -> str:
     """The SPEC of the model of a run."""
     seed = "" if run.training_seed is None else run.training_seed
-    for pattern, name in (
-        (TURN, entry["benchmark_name"]),
-        (TRACK, entry["track"]),
-        (WORLD, entry["world"]),
-        (TRAINING_SEED, str(seed)),
-    ):
+    name_of_pattern = {
+        TURN: entry["benchmark_name"],
+        TRACK: entry["track"],
+        WORLD: entry["world"],
+        TRAINING_SEED: str(seed),
+    }
+    for pattern, name in name_of_pattern.items():
         spec = spec.replace(pattern, name)
     return spec
 

@@ -28,6 +28,7 @@ from evaluator.submissions.described import (
     open_description,
     write_answers,
 )
+from evaluator.submissions.finding import RUN_RECORD, find_runs
 from evaluator.submissions.forms import PlacedDataset, place_of
 from evaluator.submissions.identity import WEIGHTS, model_digest
 from evaluator.submissions.public import check_public, public_record, public_spec
@@ -50,11 +51,6 @@ from generator.base.paths import check_own_files, file_in
 
 _SCORES_FILES = ("scores.parquet", "answers.parquet")
 """Files of a run with what the model answered; a run has one of them."""
-_RECORD = "run.json"
-"""The record of a run of a submission, and of runs of items. Runs of attributes have another one,
-and no scores that a board could compute."""
-_DEEPEST = 4
-"""Folders between a given folder and its runs: TRACK/WORLD/TURN, and one more."""
 _LONGEST_NAME = 100
 """Characters of the name of a model."""
 
@@ -96,7 +92,7 @@ def open_sources(folders: Sequence[Path], model: str | None = None) -> list[Subm
 
 def _name_in(folder: Path) -> str:
     """The name of the model in the record of a run."""
-    record = DESCRIPTIONS_FILE if is_described(str(folder)) else _RECORD
+    record = DESCRIPTIONS_FILE if is_described(str(folder)) else RUN_RECORD
     return str(read_json(file_in(folder, record))["model"])
 
 
@@ -153,45 +149,9 @@ def write_submission(
     return record
 
 
-def find_runs(folders: Sequence[Path]) -> list[Path]:
-    """Find the runs in folders.
-
-    Args:
-        folders: Folders of runs, or folders that hold such folders, as `score suite` writes them.
-
-    Returns:
-        The folders of the runs, sorted within each given folder. Runs of attributes are left
-        out.
-
-    Raises:
-        UserError: There is no run in a folder.
-    """
-    runs = []
-    for folder in folders:
-        if _is_run(folder):
-            runs.append(folder)
-            continue
-        below = []
-        for depth in range(1, _DEEPEST + 1):
-            for path in folder.glob("/".join(["[!.]*"] * depth)):
-                if path.is_dir() and _is_run(path):
-                    below.append(path)
-        if not below:
-            raise UserError(
-                f"{folder} has no finished run; give a folder written by `score run`, `score ask` "
-                f"or `score suite`."
-            )
-        runs += sorted(below)
-    return runs
-
-
 def today() -> str:
     """Return the day in UTC, such as `2026-11-29`."""
     return f"{datetime.now(UTC):%Y-%m-%d}"
-
-
-def _is_run(folder: Path) -> bool:
-    return (folder / _RECORD).is_file() or is_described(str(folder))
 
 
 def _open_source(folder: Path) -> SubmittedSource:
@@ -277,7 +237,7 @@ def _write_run(source: SubmittedSource, folder: Path, name: str) -> None:
         claims = claims_of(rows, LABELS_OF_ROWS)
     else:
         claims = claims_of(read_results(run)["rows"])
-    files = {_RECORD: record, CLAIMS_FILE: claims}
+    files = {RUN_RECORD: record, CLAIMS_FILE: claims}
     for file, content in files.items():
         text = json_text(content)
         check_public(text, f"{file} of {run.folder}")
@@ -333,7 +293,9 @@ def _revision_of(spec: str, info: Mapping[str, Any]) -> str:
     """The revision or tag of published weights, after the "@" of a SPEC; else `unknown`."""
     for text in (str(info.get("weights") or ""), spec):
         revision = text.partition(",")[0].rpartition("@")[2]
-        if "@" in text and revision and "/" not in revision and not text.startswith("api:"):
+        # The "@" of an api: model is a part of its address, as one before a "/" is.
+        is_revision = "@" in text and bool(revision) and "/" not in revision
+        if is_revision and not text.startswith("api:"):
             return revision
     return "unknown"
 
@@ -354,5 +316,6 @@ def _digests_below(folder: Path) -> dict[str, str]:
     digests = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            digests[PurePosixPath(path.relative_to(folder)).as_posix()] = sha256(path)
+            name = PurePosixPath(path.relative_to(folder)).as_posix()
+            digests[name] = sha256(path)
     return digests

@@ -18,7 +18,7 @@ from evaluator.suite.scores import (
     score_descriptions,
     score_world,
 )
-from evaluator.suite.work import Asked, Work
+from evaluator.suite.work import PlannedRun, Work
 from generator.base.files import write_json
 from generator.suite.definition import Suite
 
@@ -141,7 +141,7 @@ def read_suite_results(
     """
     failed = failed or {}
     left_out = dict(work.left_out)
-    runs_by_world: dict[tuple[str, str, str], list[Asked]] = {}
+    runs_by_world: dict[tuple[str, str, str], list[PlannedRun]] = {}
     for run in work.runs:
         if run.stage.name in failed:
             left_out.setdefault((run.model, run.track), failed[run.stage.name])
@@ -163,7 +163,13 @@ def read_suite_results(
 
 
 def _read_world(
-    stages: Path, model: str, track: str, world: str, runs: Sequence[Asked], *, is_trained: bool
+    stages: Path,
+    model: str,
+    track: str,
+    world: str,
+    runs: Sequence[PlannedRun],
+    *,
+    is_trained: bool,
 ) -> WorldResult:
     named_runs = []
     described = []
@@ -176,15 +182,14 @@ def _read_world(
                 named_runs.append(NamedRun(opened, named_results(read_results(opened), model)))
 
     # Runs of one benchmark, or of the turns of a rotation, are pooled; others are other questions.
+    folders_of_benchmark: dict[str, set[str]] = {}
+    for run in runs:
+        folders = folders_of_benchmark.setdefault(run.benchmark, set())
+        folders.update(str(folder) for folder in run.folders(stages))
     entries: list[Results] = []
-    for benchmark in dict.fromkeys(run.benchmark for run in runs):
-        folders = {
-            str(folder)
-            for run in runs
-            if run.benchmark == benchmark
-            for folder in run.folders(stages)
-        }
-        entries += pool_runs([run.results for run in named_runs if str(run.run.folder) in folders])
+    for folders in folders_of_benchmark.values():
+        results = [run.results for run in named_runs if str(run.run.folder) in folders]
+        entries += pool_runs(results)
     if described:
         score = score_descriptions(described[0].record["rows"])
     else:
@@ -217,24 +222,28 @@ def results_record(result: SuiteResult) -> dict[str, Any]:
     for name in result.models:
         tracks: dict[str, Any] = {}
         for track in result.suite.tracks:
-            own = [one for one in result.worlds if one.model == name and one.track == track]
-            if own:
-                worlds = {
-                    one.world: {**_score_record(one.score), "verdicts": one.verdicts} for one in own
-                }
+            worlds = {}
+            for one in result.worlds:
+                if one.model == name and one.track == track:
+                    worlds[one.world] = {**_score_record(one.score), "verdicts": one.verdicts}
+            if worlds:
                 tracks[track] = {**_score_record(result.of_track(name, track)), "worlds": worlds}
         models[name] = tracks
-    left_out = [
-        {"model": model, "track": track, "reason": reason}
-        for (model, track), reason in result.left_out.items()
-    ]
+    left_out = []
+    for (model, track), reason in result.left_out.items():
+        left_out.append({"model": model, "track": track, "reason": reason})
+    marked_names = {}
+    for name in models:
+        label = result.label_of(name)
+        if label != name:
+            marked_names[name] = label
     return {
         "suite": result.suite.full_name,
         "part": result.part,
         "form": result.form,
         "limit": result.limit,
         "models": models,
-        "marked": {name: result.label_of(name) for name in models if result.label_of(name) != name},
+        "marked": marked_names,
         "restrictions": dict(result.restrictions),
         "left_out": left_out,
     }

@@ -94,10 +94,13 @@ def score_descriptions(rows: Sequence[Mapping[str, Any]]) -> WorldScore:
     """
     skills = []
     for row in rows:
+        # Rows by number of objects, interference or load repeat the images of these.
         by_split_alone = row["objects"] is row["interference"] is row["load"] is None
-        if row["measure"] in DESCRIBED and by_split_alone and row["value"] is not None:
-            floors = [row[floor] for floor in ("blind", "unbound") if row[floor] is not None]
-            skills.append(_skill({**row, "chance": max(floors, default=0.0), "ceiling": 1.0}))
+        if row["measure"] not in DESCRIBED or not by_split_alone or row["value"] is None:
+            continue
+        floors = [row[floor] for floor in ("blind", "unbound") if row[floor] is not None]
+        chance = max(floors, default=0.0)
+        skills.append(_skill({**row, "chance": chance, "ceiling": 1.0}))
     return WorldScore(seen=None, unseen=None, gap=None, all_questions=mean_within(skills))
 
 
@@ -189,6 +192,7 @@ def _skill(row: Mapping[str, Any] | None) -> Score | None:
     room = _ceiling(row) - chance
     if room <= 0:
         return None
+    # The scale is known exactly, so the ends of the interval move as the value does.
     low, high = row["low"], row["high"]
     return Score(
         value=(row["value"] - chance) / room,
@@ -204,7 +208,8 @@ def _skill_of_gap(line: MetricLine) -> Score | None:
     Both splits of a rotation have the same images, so chance and ceiling are equal and cancel but
     for the scale.
     """
-    seen, gap = line.rows.get(SEEN), line.gaps.get((SEEN, UNSEEN))
+    seen = line.rows.get(SEEN)
+    gap = line.gaps.get((SEEN, UNSEEN))
     if seen is None or gap is None or gap["value"] is None:
         return None
     room = _ceiling(seen) - (seen["chance"] or 0.0)

@@ -27,6 +27,7 @@ _HEADS: Mapping[str, str] = {
 """The heads of the parts of a score."""
 _OF_TRAINED = ("seen", "unseen", "gap")
 _OF_OTHERS = ("all_questions",)
+"""The parts of a score that a track shows, if its models are trained on it, and if not."""
 
 
 def overall_table(result: SuiteResult) -> Table:
@@ -68,7 +69,9 @@ def track_table(result: SuiteResult, track: str) -> Table:
         of_world = [one for one in result.worlds if one.track == track and one.world == world]
         of_world.sort(key=lambda one: -_rank_value(one.score))
         for number, one in enumerate(of_world):
-            lines.append(Line([world, one.label], _cells(one.score, parts, ""), number == 0))
+            # A rule stands above the first model of a world.
+            starts_world = number == 0
+            lines.append(Line([world, one.label], _cells(one.score, parts, ""), starts_world))
     columns = [Column(_HEADS[part]) for part in parts]
     return Table(["world", "model"], columns, lines, title=track)
 
@@ -83,7 +86,10 @@ def _cells(scores: WorldScore, parts: tuple[str, ...], reason: str) -> list[Cell
     cells = []
     for part in parts:
         score = getattr(scores, part)
-        cells.append(Cell(reason=reason) if score is None and reason else _cell(score, part))
+        if score is None and reason:
+            cells.append(Cell(reason=reason))
+        else:
+            cells.append(_cell(score, part))
     return cells
 
 

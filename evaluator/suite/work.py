@@ -26,7 +26,7 @@ _ONLY_WORDS = "it answers in words and does not score pairs"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class PlannedRun:
     """One run of a suite: a model and its training on the questions of a world."""
 
     model: str
@@ -65,7 +65,7 @@ class Asked:
 class Work:
     """All that is asked of the models of a suite."""
 
-    runs: tuple[Asked, ...]
+    runs: tuple[PlannedRun, ...]
     """The runs, in the order of models, tracks and worlds."""
     left_out: Mapping[tuple[str, str], str]
     """By model and track, why the model is not asked any question of the track."""
@@ -101,7 +101,7 @@ def plan_work(
     Raises:
         UserError: A world is missing or lacks a benchmark, or a model names an unknown track.
     """
-    runs: list[Asked] = []
+    runs: list[PlannedRun] = []
     left_out: dict[tuple[str, str], str] = {}
     restrictions: dict[str, str] = {}
     options: dict[str, Any] = {"limit": limit, "device": device}
@@ -112,7 +112,7 @@ def plan_work(
             restrictions[name] = restriction
         for track_name, track in suite.tracks.items():
             reason = _reason_to_leave_out(model, track_name, is_trained=track.trained)
-            runs_of_track: list[Asked] = []
+            runs_of_track: list[PlannedRun] = []
             if not reason:
                 for world_name, world in track.worlds.items():
                     dataset = root / track_name / world_name
@@ -171,7 +171,7 @@ def _runs_of_turns(
     model: SuiteModel,
     place: Mapping[str, str],
     options: Mapping[str, Any],
-) -> list[Asked]:
+) -> list[PlannedRun]:
     """The runs of a model on a rotation: one stage scores all turns.
 
     dataset: the folder of the world; place: names of model, track and world; options: limit and
@@ -192,7 +192,7 @@ def _runs_of_turns(
                 spec = model.spec.replace(WORLD, place["world"])
             stage = _asking(dataset, run, model, spec, place["model"], options, benchmark=pattern)
             runs.append(
-                Asked(
+                PlannedRun(
                     **place,
                     benchmark="",
                     command=run.command,
@@ -211,7 +211,7 @@ def _runs_as_it_is(
     model: SuiteModel,
     place: Mapping[str, str],
     options: Mapping[str, Any],
-) -> list[Asked]:
+) -> list[PlannedRun]:
     """The runs of a model on a world from which nothing is held out; those in words only of models
     that answer in words. The parameters are those of `_runs_of_turns`."""
     runs = []
@@ -222,7 +222,7 @@ def _runs_as_it_is(
         spec = model.spec.replace(WORLD, place["world"])
         stage = _asking(dataset, run, model, spec, place["model"], options, benchmark=benchmark)
         runs.append(
-            Asked(
+            PlannedRun(
                 **place,
                 benchmark=benchmark,
                 command=run.command,
@@ -300,7 +300,7 @@ def _asking(
     return new_stage("score ask", dataset, **{**shared, **in_words, **model.ask})
 
 
-def count_questions(run: Asked) -> int:
+def count_questions(run: PlannedRun) -> int:
     """Count the questions of a run, for its cost.
 
     Args:
@@ -321,6 +321,8 @@ def count_questions(run: Asked) -> int:
             continue
         for row in benchmark.items["protocol"].value_counts().to_pylist():
             is_asked = row["values"] != TRAIN and (not protocols or row["values"] in protocols)
-            if is_asked:
-                total += min(row["counts"], limit) if isinstance(limit, int) else row["counts"]
+            if not is_asked:
+                continue
+            count = row["counts"]
+            total += min(count, limit) if isinstance(limit, int) else count
     return total

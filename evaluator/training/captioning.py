@@ -26,7 +26,9 @@ class Captioning(Learner):
             recipe: Its precision.
             augment: Changes an image at random.
         """
-        self.network, self.device, self._model = model.network.train(), model.device, model
+        self.network = model.network.train()
+        self.device = model.device
+        self._model = model
         self._texts = data.texts
         self._images = PreparedImages(data, model.prepare, augment)
         self._precision = training_precision(recipe.precision, model.device)
@@ -36,11 +38,14 @@ class Captioning(Learner):
         description. Each process computes its share of the images."""
         n = len(step.images)
         own = share(n)
-        images = self._images.of(step.images[own], range(n)[own], number)
+        places = range(n)[own]
+        images = self._images.of(step.images[own], places, number)
         descriptions = [self._texts[text] for text in step.captions[own]]
         with autocast(self.device, self._precision):
             logits, pieces, is_piece = self._model.piece_logits(images, descriptions)
-        errors = F.cross_entropy(logits.float().flatten(0, 1), pieces.flatten(), reduction="none")
+        # The padding that makes descriptions equally long does not count.
+        flat_logits = logits.float().flatten(0, 1)
+        errors = F.cross_entropy(flat_logits, pieces.flatten(), reduction="none")
         errors = errors.view_as(pieces) * is_piece
         losses = errors.sum(1) / is_piece.sum(1)
         return gather(losses, n).mean()

@@ -45,9 +45,11 @@ class Contrastive(Learner):
             bags: Whether a text counts as true of an image if each of its words is in a true text,
                 in any order, so that training does not teach binding.
         """
-        self._embedder, self._recipe = embedder, recipe
+        self._embedder = embedder
+        self._recipe = recipe
         self._facts = Facts(data, bags)
-        self.network, self.device = embedder.network, embedder.device
+        self.network = embedder.network
+        self.device = embedder.device
 
     def after_update(self) -> None:
         """Clamp the inverse temperature to 1..100, as CLIP's training does."""
@@ -58,7 +60,8 @@ class Contrastive(Learner):
 
         Negatives are extra columns (`negclip`), or each is compared with its caption (`svlc`).
         """
-        recipe, n = self._recipe, len(step.images)
+        recipe = self._recipe
+        n = len(step.images)
         # Columns of the logits: n captions, then the negatives, then the positives.
         with_negative = np.flatnonzero(step.negatives >= 0)
         with_positive = np.flatnonzero(step.positives >= 0)
@@ -70,18 +73,24 @@ class Contrastive(Learner):
         scale = self._embedder.logit_scale.exp().squeeze()
         logits = scale * image_vectors @ text_vectors.T
 
+        # All images against all captions, and for `negclip` against all negatives.
         as_columns = recipe.negative_loss == "negclip"
         columns = first_positive if as_columns else n
-        true = torch.from_numpy(self._facts.true(step.images, texts[:columns])).to(logits.device)
+        truths = self._facts.true(step.images, texts[:columns])
+        true = torch.from_numpy(truths).to(logits.device)
         weight = recipe.negative_weight if as_columns else 1.0
         loss = contrastive(logits[:, :columns], true, weight)
+
+        # Each image against its own hard texts.
         if len(with_negative) and not as_columns:
+            negative_columns = n + np.arange(len(negatives))
             of_captions = logits[with_negative, with_negative]
-            of_negatives = logits[with_negative, n + np.arange(len(with_negative))]
+            of_negatives = logits[with_negative, negative_columns]
             loss = loss + recipe.negative_weight * hard_negative(of_captions, of_negatives)
         if len(with_positive) and recipe.positive_loss == "analogy":
+            positive_columns = first_positive + np.arange(len(positives))
             of_captions = logits[with_positive, with_positive]
-            of_positives = logits[with_positive, first_positive + np.arange(len(with_positive))]
+            of_positives = logits[with_positive, positive_columns]
             loss = loss + recipe.positive_weight * hard_positive(of_captions, of_positives)
         return loss
 
@@ -109,7 +118,9 @@ class Towers:
         """
         check_trainable(model)
         check_length(model, data.texts)
-        self.network, self.device, self._model = model.network.train(), model.device, model
+        self.network = model.network.train()
+        self.device = model.device
+        self._model = model
         self.logit_scale: Tensor = model.network.logit_scale
         self._precision = training_precision(precision, model.device)
         self._inputs = model.text_inputs(data.texts)
@@ -126,9 +137,12 @@ class Towers:
         Returns:
             Unit embeddings, float32 (n, d) and (m, d).
         """
-        n, m = len(images), len(texts)
-        pixels = self._images.of(images[share(n)], range(n)[share(n)], step)
-        inputs = {name: values[texts[share(m)]] for name, values in self._inputs.items()}
+        n = len(images)
+        m = len(texts)
+        own_images = share(n)
+        own_texts = texts[share(m)]
+        pixels = self._images.of(images[own_images], range(n)[own_images], step)
+        inputs = {name: values[own_texts] for name, values in self._inputs.items()}
         with autocast(self.device, self._precision):
             image_features = self._model.image_features(pixels)
             text_features = self._model.text_features(inputs)
@@ -173,19 +187,20 @@ def align(model: Any, spec: str, data: TrainingData, progress: Progress = SILENT
             does not end in a linear layer.
     """
     check_trainable(model)
+    # Before hours of encoding: the layer could not be merged in the end.
     text_head(model.network, spec)
     check_length(model, data.texts)
-    batches = [
-        range(len(data))[start : start + _EMBEDDING_BATCH]
-        for start in range(0, len(data), _EMBEDDING_BATCH)
-    ]
     image_parts = []
-    for batch in progress.follow(batches, "encoding images", len(batches)):
-        pictures = [source.image(name) for source, name in (data.images[i] for i in batch)]
+    starts = range(0, len(data), _EMBEDDING_BATCH)
+    for start in progress.follow(starts, "encoding images", len(starts)):
+        pictures = []
+        for source, name in data.images[start : start + _EMBEDDING_BATCH]:
+            pictures.append(source.image(name))
         image_parts.append(model.encode_images(pictures))
     text_parts = []
     for start in range(0, len(data.texts), _EMBEDDING_BATCH):
-        text_parts.append(model.encode_texts(data.texts[start : start + _EMBEDDING_BATCH]))
+        batch = data.texts[start : start + _EMBEDDING_BATCH]
+        text_parts.append(model.encode_texts(batch))
     return Alignment(
         torch.from_numpy(np.concatenate(image_parts)).to(model.device),
         torch.from_numpy(np.concatenate(text_parts)).to(model.device),
@@ -212,7 +227,9 @@ class Alignment(nn.Module):
         super().__init__()
         self.matrix = nn.Parameter(torch.eye(texts.shape[1], device=texts.device))
         self.logit_scale = nn.Parameter(logit_scale)
-        self._images, self._texts, self.device = images, texts, images.device
+        self._images = images
+        self._texts = texts
+        self.device = images.device
 
     @property
     def network(self) -> nn.Module:
@@ -221,7 +238,8 @@ class Alignment(nn.Module):
 
     def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
         """Get unit embeddings, as `Towers.embed`: the frozen ones of images; of texts after W."""
-        return self._images[images], F.normalize(self._texts[texts] @ self.matrix.T, dim=-1)
+        projected = self._texts[texts] @ self.matrix.T
+        return self._images[images], F.normalize(projected, dim=-1)
 
     @torch.no_grad()
     def merge_into(self, network: Any, spec: str) -> None:

@@ -20,10 +20,12 @@ logger = logging.getLogger(__name__)
 _CACHE_BYTES = 4 << 30
 """Bytes of prepared images that are cached. Further images are read again in each epoch."""
 _READER_THREADS = 4
+"""Threads that read images ahead."""
 _LONGEST_TEXTS = 100
 """Number of longest texts, by characters, that set the context length of a new model. The text with
 the most tokens is assumed to be among them."""
 _WORD = re.compile(r"\w+")
+"""A word of a text."""
 
 
 Augment = Callable[[Any, int, int], Any]
@@ -84,9 +86,14 @@ class TrainingData:
         )
 
     def of_each_class(self, most: int | None, seed: int) -> "TrainingData":
-        """Draw at most `most` images of each class; None keeps all.
+        """Draw images of each class. A class is the images with the same captions.
 
-        A class is the images with the same captions.
+        Args:
+            most: Most images of a class; None keeps all.
+            seed: Of the draws.
+
+        Returns:
+            The data of the drawn images, in their order.
         """
         if most is None:
             return self
@@ -128,7 +135,11 @@ def collect(
     def index(text: str) -> int:
         return index_of.setdefault(text, len(index_of))
 
-    captions = _padded([[index(text) for text in image.captions] for _, _, image in described])
+    # Captions are numbered first, then the hard texts of one image after another.
+    caption_rows = []
+    for _, _, image in described:
+        caption_rows.append([index(text) for text in image.captions])
+    captions = _padded(caption_rows)
     captions_per_image = captions.shape[1]
     true_negatives: list[tuple[str, str]] = []
     negatives: list[list[int]] = []
@@ -153,13 +164,15 @@ def collect(
             f"Left out {len(true_negatives):,} negatives that are true of their image, such as "
             f"'{words[text]}' of {name}."
         )
-    true = _padded([[index(text) for text in image.true] for _, _, image in described])
+    true_rows = []
+    for _, _, image in described:
+        true_rows.append([index(text) for text in image.true])
     return TrainingData(
         texts=[words[text] for text in index_of],
         captions=captions,
         negatives=_padded(negatives).reshape(*captions.shape, -1),
         positives=_padded(positives).reshape(*captions.shape, -1),
-        true=true,
+        true=_padded(true_rows),
         images=[(source, name) for source, name, _ in described],
         mirrored=mirrored,
         text_ids=list(index_of),
@@ -209,7 +222,9 @@ class Steps:
         Raises:
             UserError: There are fewer images than a batch has.
         """
-        self._data, self._batch, self._seed = data, batch, seed
+        self._data = data
+        self._batch = batch
+        self._seed = seed
         self.epoch = len(data) // batch
         """Number of steps per epoch."""
         if self.epoch == 0:
@@ -230,7 +245,8 @@ class Steps:
             stream = Stream(self._seed, "order", epoch)
             self._order = stream.shuffled(range(len(self._data)))
             self._shuffled_epoch = epoch
-        images = np.array(self._order[place * self._batch : (place + 1) * self._batch])
+        start = place * self._batch
+        images = np.array(self._order[start : start + self._batch])
         stream = Stream(self._seed, "texts", step)
         captions, columns = _draw_entries(self._data.captions[images], stream)
         negatives, _ = _draw_entries(self._data.negatives[images, columns], stream)
@@ -241,8 +257,11 @@ class Steps:
 def _draw_entries(choices: np.ndarray, stream: Stream) -> tuple[np.ndarray, np.ndarray]:
     """A random entry of each row before its first -1, and its column; -1 for an empty row."""
     counts = (choices >= 0).sum(1).tolist()
-    columns = np.array([stream.below(max(1, count)) for count in counts], np.int64)
-    return choices[np.arange(len(choices)), columns], columns
+    # An empty row gives its first entry, -1.
+    draws = [stream.below(max(1, count)) for count in counts]
+    columns = np.array(draws, np.int64)
+    entries = choices[np.arange(len(choices)), columns]
+    return entries, columns
 
 
 class Facts:
@@ -259,7 +278,8 @@ class Facts:
             bags: Whether a text counts as true of an image if each of its words is in a true text,
                 in any order.
         """
-        self._true, self._bags = data.true, bags
+        self._true = data.true
+        self._bags = bags
         if not bags:
             return
         column_of: dict[str, int] = {}
@@ -270,7 +290,12 @@ class Facts:
         self._has_word = np.zeros((len(data.texts), len(column_of)), np.float32)
         for i, columns in enumerate(words_of_texts):
             self._has_word[i, columns] = 1
-        lacks_word = [self._has_word[row[row >= 0]].sum(0) == 0 for row in data.true]
+        # For each image, the words that none of its true texts has. Floats, since products of
+        # matrices of floats are much faster.
+        lacks_word = []
+        for row in data.true:
+            true_texts = row[row >= 0]
+            lacks_word.append(self._has_word[true_texts].sum(0) == 0)
         self._lacks_word = np.stack(lacks_word).astype(np.float32)
 
     def true(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
@@ -305,7 +330,9 @@ class PreparedImages:
                 called in threads.
             augment: Changes a prepared image at random.
         """
-        self._data, self._prepare, self._augment = data, prepare, augment
+        self._data = data
+        self._prepare = prepare
+        self._augment = augment
         self._cache: dict[int, Any] = {}
         self._cached_bytes = 0
 
@@ -326,12 +353,14 @@ class PreparedImages:
                 self._cache[row] = prepared
                 tensors = prepared.values() if isinstance(prepared, Mapping) else [prepared]
                 self._cached_bytes += sum(tensor.nbytes for tensor in tensors)
+        # Images for which the cache had no room were just loaded.
         images = [self._cache[row] if row in self._cache else loaded[row] for row in requested]
         if self._augment is None:
             return images
-        return [
-            self._augment(image, place, step) for image, place in zip(images, places, strict=True)
-        ]
+        augmented = []
+        for image, place in zip(images, places, strict=True):
+            augmented.append(self._augment(image, place, step))
+        return augmented
 
     def _load(self, row: int) -> Any:
         source, name = self._data.images[row]

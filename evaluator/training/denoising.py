@@ -66,8 +66,10 @@ class Denoising(Learner):
         trains_encoders = len(trained) > 1
         self.network: nn.Module = nn.ModuleDict(trained).train().requires_grad_(True)
         self.device = model.device
-        self._adapter, self._process = adapter, adapter.process
-        self._data, self._seed = data, recipe.seed
+        self._adapter = adapter
+        self._process = adapter.process
+        self._data = data
+        self._seed = recipe.seed
         self._caption_dropout = caption_dropout
         self._precision = training_precision(recipe.precision, model.device)
         self._latents = PreparedImages(data, model.latent, augment)
@@ -78,9 +80,10 @@ class Denoising(Learner):
         """Compute the mean squared error of the prediction at a random timestep of each image (Ho
         et al. 2020, equation 14). Each process computes its share of the images."""
         n = len(step.images)
-        places = range(n)[share(n)]
-        latents = self._latents.of(step.images[share(n)], places, number)
-        captions = step.captions[share(n)]
+        own = share(n)
+        places = range(n)[own]
+        latents = self._latents.of(step.images[own], places, number)
+        captions = step.captions[own]
 
         # Each image has a generator of its own, so that processes do not change the draws. The
         # order of draws is level, dropout, noise.
@@ -89,8 +92,9 @@ class Denoising(Learner):
             seed = Stream(self._seed, "noise", number, place).below(2**32)
             generator = torch.Generator().manual_seed(seed)
             levels.append(torch.rand(1, generator=generator))
-            keeps_caption = torch.rand(1, generator=generator).item() >= self._caption_dropout
+            dropout_draw = torch.rand(1, generator=generator).item()
             noises.append(torch.randn(latent.shape, generator=generator))
+            keeps_caption = dropout_draw >= self._caption_dropout
             texts.append(self._data.texts[caption] if keeps_caption else UNCONDITIONAL)
 
         # Latents of one shape are computed together.
@@ -102,13 +106,11 @@ class Denoising(Learner):
             latent = torch.stack([latents[row] for row in rows]).to(self.device)
             noise = torch.stack([noises[row] for row in rows]).to(self.device)
             level = torch.cat([levels[row] for row in rows])
+            noisy = self._process.add_noise(latent, noise, level)
+            timesteps = self._process.timesteps(level).to(self.device)
             with autocast(self.device, self._precision):
                 condition = self._conditions([texts[row] for row in rows])
-                prediction = self._adapter.predict(
-                    self._process.add_noise(latent, noise, level),
-                    self._process.timesteps(level).to(self.device),
-                    condition,
-                )
+                prediction = self._adapter.predict(noisy, timesteps, condition)
             target = self._process.target(latent, noise, level)
             errors = F.mse_loss(prediction.float(), target, reduction="none")
             losses.append(errors.mean((1, 2, 3)))

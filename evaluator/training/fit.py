@@ -36,6 +36,7 @@ logger = logging.getLogger(__name__)
 _CHECKPOINT_SECONDS = 60
 """Least time between two checkpoints. The last step is saved too."""
 _MAX_GRADIENT_NORM = 1.0
+"""Norm of all gradients together, above which they are clipped."""
 Log = Callable[[int], AbstractContextManager[LogStep]]
 """Opens a log, given the number of finished steps."""
 
@@ -82,7 +83,8 @@ class Checkpoint:
             identity: JSON-ready; everything that determines the training. A state with another
                 identity is refused.
         """
-        self.path, self._identity = path, dict(identity)
+        self.path = path
+        self._identity = dict(identity)
 
     def save(self, parts: Mapping[str, Any], step: int, total: float, losses: list[float]) -> None:
         """Write the state.
@@ -97,9 +99,11 @@ class Checkpoint:
             OSError: The file cannot be written. The previous state stays.
         """
         state = {"identity": self._identity, "step": step, "total": total, "losses": losses}
+        for name, part in parts.items():
+            state[name] = part.state_dict()
         # torch writes into memory, because its own errors do not say why a file cannot be written.
         data = io.BytesIO()
-        torch.save({**state, **{name: part.state_dict() for name, part in parts.items()}}, data)
+        torch.save(state, data)
         write_bytes(self.path, data.getvalue())
 
     def resume(self, parts: Mapping[str, Any]) -> tuple[int, float, list[float]]:
@@ -366,7 +370,7 @@ def gather(own: Tensor, n: int) -> Tensor:
     from accelerate.utils import gather as gather_equal
 
     # accelerate gathers tensors of one shape, so shorter shares are padded.
-    longest = -(-n // process.count)
+    longest = math.ceil(n / process.count)
     padded = own.new_zeros(longest, *own.shape[1:])
     padded[: len(own)] = own.detach()
     rows_by_rank = gather_equal(padded).view(process.count, *padded.shape)

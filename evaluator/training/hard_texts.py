@@ -140,8 +140,12 @@ def find_phrases(caption: str) -> list[Phrase]:
     phrases = []
     for words in DEFAULT.phrases(caption):
         *attributes, noun = words.split()
-        pattern = r"(?<![\w'-])" + r"\s+".join(map(re.escape, words.split())) + r"(?![\w'-])"
+        # The extractor gives words in lower case with single spaces, so they are looked up again.
+        # A phrase must not be a part of a longer word, such as "dog" of "hot-dog".
+        own_words = r"\s+".join(map(re.escape, words.split()))
+        pattern = rf"(?<![\w'-]){own_words}(?![\w'-])"
         places = [match.span() for match in re.finditer(pattern, caption, re.IGNORECASE)]
+        # The extractor does not say which of several places it read.
         if len(places) == 1:
             start, end = places[0]
             phrases.append(Phrase(start, end, " ".join(attributes), noun))
@@ -151,9 +155,11 @@ def find_phrases(caption: str) -> list[Phrase]:
 def add_hard_texts(lines: Sequence[str], *, corpus: str, seed: int = 0) -> list[str]:
     """Lines of a corpus with hard texts of their captions added, as JSON lines.
 
-    Args: lines: JSON objects with a `caption`; empty lines are left out. A line keeps the negatives
-        and positives that it has; kinds that it lacks are added. corpus: the name of the corpus,
-        for messages. seed: as for `make_hard_texts`.
+    Args:
+        lines: JSON objects with a `caption`; empty lines are left out. A line keeps the negatives
+            and positives that it has; kinds that it lacks are added.
+        corpus: the name of the corpus, for messages.
+        seed: as for `make_hard_texts`.
 
     Returns:
         The lines, without line breaks.
@@ -172,11 +178,10 @@ def add_hard_texts(lines: Sequence[str], *, corpus: str, seed: int = 0) -> list[
                 '{"image": ..., "caption": ...}; correct it.'
             )
         hard_texts = make_hard_texts(record["caption"], seed)
-        for name, texts in (
-            ("negatives", hard_texts.negatives),
-            ("positives", hard_texts.positives),
-        ):
-            record[name] = {**texts, **(record.get(name) or {})}
+        own_negatives = record.get("negatives") or {}
+        own_positives = record.get("positives") or {}
+        record["negatives"] = {**hard_texts.negatives, **own_negatives}
+        record["positives"] = {**hard_texts.positives, **own_positives}
         written.append(json.dumps(record, ensure_ascii=False))
     return written
 
@@ -196,11 +201,10 @@ def _exchanged_attributes(caption: str, phrases: Sequence[Phrase]) -> Iterator[s
     dog"."""
     described = [phrase for phrase in phrases if phrase.attributes]
     for first, second in combinations(described, 2):
-        if (
-            first.attributes != second.attributes
-            and first.noun != second.noun
-            and first.end <= second.start
-        ):
+        # With equal attributes or nouns the text would mean the same. Phrases may also overlap, and
+        # then have no places to exchange.
+        differ = first.attributes != second.attributes and first.noun != second.noun
+        if differ and first.end <= second.start:
             new = {
                 first: f"{second.attributes} {first.noun}",
                 second: f"{first.attributes} {second.noun}",
@@ -239,7 +243,8 @@ def _exchanged_phrases(caption: str, phrases: Sequence[Phrase]) -> Iterator[str]
         if match:
             left, joined, right = match.groups()
             if left[0].isupper() and match.start() == 0:
-                left, right = left[0].lower() + left[1:], right[0].upper() + right[1:]
+                left = left[0].lower() + left[1:]
+                right = right[0].upper() + right[1:]
             yield caption[: match.start()] + right + joined + left + caption[match.end() :]
 
 

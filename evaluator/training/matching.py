@@ -39,8 +39,12 @@ class Matching(Learner):
             UserError: The model would truncate a text.
         """
         check_length(model, data.texts)
-        self.network, self.device, self._model = model.network.train(), model.device, model
-        self._data, self._recipe, self._facts = data, recipe, Facts(data)
+        self.network = model.network.train()
+        self.device = model.device
+        self._model = model
+        self._data = data
+        self._recipe = recipe
+        self._facts = Facts(data)
         self._images = PreparedImages(data, model.prepare, augment)
         self._precision = training_precision(recipe.precision, model.device)
         self._captions = data.captions[data.captions >= 0]
@@ -59,6 +63,7 @@ class Matching(Learner):
         own_texts = [self._data.texts[text] for text in texts[own]]
         with autocast(self.device, self._precision):
             logits = self._model.match(images, image_of_pair.tolist(), own_texts)
+        # The loss is of the pairs of all processes: their weights are averaged together.
         logits = gather(logits.float(), len(texts))
         targets = _to_tensor(true, logits.device)
         weight = _to_tensor(weights, logits.device)
@@ -80,10 +85,12 @@ class Matching(Learner):
         """
         n = len(step.images)
         false_captions = self._draw_false_captions(step.images, number)
+        # Three blocks of n pairs: with the captions, the negatives and the false captions.
         texts = np.concatenate([step.captions, step.negatives, false_captions])
         true = np.repeat([1.0, 0.0, 0.0], n)
         weights = np.repeat([1.0, self._recipe.negative_weight, 1.0], n)
         places = np.tile(np.arange(n), 3)
+        # A text is -1 where an image has none of its kind.
         exists = np.flatnonzero((texts >= 0) & (weights > 0))
         return places[exists], texts[exists], true[exists], weights[exists]
 
@@ -98,7 +105,9 @@ class Matching(Learner):
                 break
             rows = [stream.below(len(self._captions)) for _ in missing]
             candidates = self._captions[rows]
-            is_false = ~self._facts.true(images[missing], candidates).diagonal()
+            # Truths are of every image with every text; the diagonal has each with its own.
+            truths = self._facts.true(images[missing], candidates)
+            is_false = ~truths.diagonal()
             false_captions[missing[is_false]] = candidates[is_false]
         return false_captions
 

@@ -34,6 +34,7 @@ NETWORKS = read_toml(Path(__file__).with_name("networks.toml"), "sizes of networ
 _VILT_LENGTH, _DIFFUSION_LENGTH = 40, 16
 """Minimum context length, in tokens, of ViLT and of a diffusion model's text encoder."""
 _CHANNELS = 3
+"""Colours of an image."""
 _NORM_CONSTANT = 64.0
 """Constant channels of the identity autoencoder. Against them the pixels, which are at most 1, do
 not change the deviation that group normalisation divides by."""
@@ -93,6 +94,7 @@ def new_model(
         return captioner, Captioning(captioner, data, recipe, augment)
     tokenizer = open_clip.SimpleTokenizer()
     # open_clip adds a token for the start and one for the end.
+    # Two more tokens mark the start and the end.
     lengths = [len(tokenizer.encode(text)) + 2 for text in (*data.texts, *data.longest)]
     config = network_config(architecture, size, length=max(lengths, default=0))
     encoder = new_open_clip(config, target)
@@ -109,7 +111,8 @@ class Augmentation:
 
     def __init__(self, seed: int, mirrored: bool):
         """Set the seed of all changes, and whether images may be mirrored."""
-        self._seed, self._mirrored = seed, mirrored
+        self._seed = seed
+        self._mirrored = mirrored
 
     def __call__(self, image: Tensor, place: int, step: int) -> Tensor:
         """Change an image.

@@ -141,7 +141,8 @@ def listed(kinds: str) -> tuple[str, ...]:
     >>> listed("swap, flip"), listed("none")
     (('swap', 'flip'), ())
     """
-    return tuple(kind.strip() for kind in kinds.split(",") if kind.strip() not in ("", "none"))
+    names = [kind.strip() for kind in kinds.split(",")]
+    return tuple(name for name in names if name not in ("", "none"))
 
 
 def parse_lora(text: str) -> tuple[int, float] | None:
@@ -261,10 +262,19 @@ def _default_preset(of_method: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def check_preset(method: type[Recipe], preset: str | None) -> None:
-    """Raise UserError for a preset that the method has neither for dual nor for cross encoders."""
-    of_method = [
-        name for name, preset_values in presets().items() if preset_values["method"] == method.name
-    ]
+    """Check that a preset is one of a method.
+
+    Args:
+        method: The method.
+        preset: The name of the preset; None for the default one, which always exists.
+
+    Raises:
+        UserError: The method has no such preset, neither for dual nor for cross encoders.
+    """
+    of_method = []
+    for name, preset_values in presets().items():
+        if preset_values["method"] == method.name:
+            of_method.append(name)
     if preset is not None and preset not in of_method:
         raise UserError(
             f"Unknown preset '{preset}' of `score train {method.name}`; "

@@ -33,6 +33,7 @@ from generator.base.progress import SILENT, Progress
 logger = logging.getLogger(__name__)
 WEIGHTS = "open_clip_model.safetensors"
 _PREPROCESSING = ("mean", "std", "interpolation", "resize_mode", "fill_color")
+"""The entries of open_clip's preprocessing that are kept with the weights."""
 
 
 def train(
@@ -243,7 +244,9 @@ def save_model(model: Any, folder: Path) -> None:
     """
     network: Any = model.network.eval()
     if isinstance(model, OpenClipEncoder):
-        weights = save({name: tensor.contiguous() for name, tensor in network.state_dict().items()})
+        # safetensors takes no views.
+        tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
+        weights = save(tensors)
         (folder / WEIGHTS).write_bytes(weights)
         quick = {"quick_gelu": True} if "QuickGELU" in activations(network) else {}
         preprocess = {name: network.visual.preprocess_cfg[name] for name in _PREPROCESSING}

@@ -192,12 +192,11 @@ def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:
             "No text of these benchmarks names one object, or two objects that another text names "
             "with exchanged values (as the pool of `retrieval` does)."
         )
-    record = {
-        key: "+".join(record[key] for record in records)
-        for key in ("name", "benchmark", "world", "certificate")
-    }
+    joined_record = {}
+    for key in ("name", "benchmark", "world", "certificate"):
+        joined_record[key] = "+".join(record[key] for record in records)
     data = collect(described, words=words, mirrored=True)
-    return Source(data, record, lambda used: _exposure(benchmarks, used))
+    return Source(data, joined_record, lambda used: _exposure(benchmarks, used))
 
 
 def _bag_captions(
@@ -210,11 +209,11 @@ def _bag_captions(
     texts_of_bag: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for text_id in objects_of_text:
         texts_of_bag[_bag(benchmark.text_of[text_id])].append(text_id)
-    balanced_bags = {
-        bag
-        for bag, texts in texts_of_bag.items()
-        if _has_all_exchanges([objects_of_text[text_id] for text_id in texts])
-    }
+    balanced_bags = set()
+    for bag, texts_with_words in texts_of_bag.items():
+        objects_of_bag = [objects_of_text[text_id] for text_id in texts_with_words]
+        if _has_all_exchanges(objects_of_bag):
+            balanced_bags.add(bag)
     true_texts: dict[str, dict[str, None]] = defaultdict(dict)
     for scene, text_id, truth in rows_of(benchmark.candidates, "scene_id", "text_id", "truth"):
         if truth and text_id in objects_of_text:
@@ -230,9 +229,9 @@ def _bag_captions(
             if len(objects_of_text[text_id]) == most and bag in balanced_bags:
                 captions |= dict.fromkeys(texts_of_bag[bag])
         if captions:
-            without_hard_texts: dict[str, tuple[list[str], list[str]]] = {
-                caption: ([], []) for caption in captions
-            }
+            without_hard_texts: dict[str, tuple[list[str], list[str]]] = {}
+            for caption in captions:
+                without_hard_texts[caption] = ([], [])
             described.append((world, scene, Described(without_hard_texts, captions)))
     return described
 
@@ -284,8 +283,15 @@ def default_kinds(benchmark: Benchmark) -> tuple[str, ...]:
 
 
 def says_where(benchmark: Benchmark, texts: Collection[str]) -> bool:
-    """Whether mirroring an image could make one of these texts false: it states a relation, or its
-    form is not recorded."""
+    """Check whether mirroring an image could make one of its texts false.
+
+    Args:
+        benchmark: Has the texts.
+        texts: The text_ids.
+
+    Returns:
+        Whether a text states a relation, or has no recorded form, so that it may.
+    """
     form_of = dict(rows_of(benchmark.texts, "text_id", "form"))
     for text_id in texts:
         form = form_of[text_id]
@@ -296,7 +302,8 @@ def says_where(benchmark: Benchmark, texts: Collection[str]) -> bool:
 
 def _kinds_of_items(benchmark: Benchmark, kinds: Collection[str]) -> dict[str, str]:
     """The training items of these kinds (`default_kinds` if empty), each with its kind."""
-    kind_of_item: dict[str, str] = dict(rows_of(benchmark.items_of(TRAIN), "item_id", "kind"))
+    training_items = benchmark.items_of(TRAIN)
+    kind_of_item: dict[str, str] = dict(rows_of(training_items, "item_id", "kind"))
     available = set(kind_of_item.values())
     if not kind_of_item:
         raise UserError(
@@ -339,10 +346,11 @@ def _named_objects(form: dict[str, Any]) -> tuple[NamedObject, ...]:
     states_more = form.keys() > {"objects"} or not keys <= {"category", "attributes"}
     if states_more or len(form["objects"]) > 2:
         return ()
-    return tuple(
-        (tuple(sorted(mention["attributes"].items())), mention["category"])
-        for mention in form["objects"]
-    )
+    objects: list[NamedObject] = []
+    for mention in form["objects"]:
+        values = tuple(sorted(mention["attributes"].items()))
+        objects.append((values, mention["category"]))
+    return tuple(objects)
 
 
 def _has_all_exchanges(texts: Collection[tuple[NamedObject, ...]]) -> bool:
@@ -410,7 +418,9 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
     text = _read_corpus(path)
     lines = _parse_lines(text, path)
     for role, requested in (("negatives", negatives), ("positives", positives)):
-        available = {kind for line in lines for kind, texts in getattr(line, role).items() if texts}
+        available: set[str] = set()
+        for line in lines:
+            available |= {kind for kind, texts in getattr(line, role).items() if texts}
         check_hard_kinds(str(path), role, requested, available)
     described, words = _describe_images(lines, recipe)
 

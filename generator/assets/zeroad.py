@@ -70,8 +70,8 @@ def install(source: Path | None) -> tuple[list[str], list[str]]:
             f"There is no {source}; apt-get install 0ad-data, or give the game's public.zip or a "
             f"folder of its .pmd files with --from PATH."
         )
-    stems = read_toml(resource("blender_assets/0ad.toml"), "list of animals")
-    files = _read_source(source, stems)
+    stems_by_animal = read_toml(resource("blender_assets/0ad.toml"), "list of animals")
+    files = _read_source(source, stems_by_animal)
     if not files.meshes:
         raise UserError(
             f"{source} holds no animals of 0 A.D.: expected meshes such as fox.pmd or "
@@ -97,31 +97,37 @@ def install(source: Path | None) -> tuple[list[str], list[str]]:
         write_asset(folder, name, mesh=mesh, notes=notes)
     if files.licence is not None:
         write_bytes(folder / "LICENSE.txt", files.licence)
-    return sorted(meshes), sorted(stems.keys() - meshes.keys())
+    return sorted(meshes), sorted(stems_by_animal.keys() - meshes.keys())
 
 
-def _read_source(source: Path, stems: Mapping[str, Sequence[str]]) -> _GameFiles:
+def _read_source(source: Path, stems_by_animal: Mapping[str, Sequence[str]]) -> _GameFiles:
     """Read the files of the animals.
 
     Args:
         source: A folder or a zip file.
-        stems: By animal the names of its mesh in versions of the game, without suffixes.
+        stems_by_animal: For each animal the names of its mesh in versions of the game, without
+            suffixes.
     """
     if source.is_dir():
         paths = sorted(map(str, source.rglob("*")))
-        return _read_animals(stems, paths, lambda path: _read_from_folder(source, Path(path)))
+        # As texts, since a zip file names its members so.
+        return _read_animals(
+            stems_by_animal, paths, lambda path: _read_from_folder(source, Path(path))
+        )
     try:
         with zipfile.ZipFile(source) as archive:
             members = archive.namelist()
             starts = ("art/meshes/", "art/LICENSE")
             paths = sorted(name for name in members if name.startswith(starts))
-            return _read_animals(stems, paths, lambda path: _read_from_zip(source, archive, path))
+            return _read_animals(
+                stems_by_animal, paths, lambda path: _read_from_zip(source, archive, path)
+            )
     except (zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError, zlib.error) as error:
         raise UserError(f"{source} is not a whole zip file ({error}); fetch it again.") from None
 
 
 def _read_animals(
-    stems: Mapping[str, Sequence[str]], paths: Iterable[str], read: Callable[[str], bytes]
+    stems_by_animal: Mapping[str, Sequence[str]], paths: Iterable[str], read: Callable[[str], bytes]
 ) -> _GameFiles:
     """Choose the mesh of each animal among paths, and read it with `read`."""
     path_by_stem: dict[str, str] = {}
@@ -129,12 +135,13 @@ def _read_animals(
     for path in paths:
         name = PurePosixPath(path).name
         if name.endswith(".pmd"):
+            # The list has lower case. Of two files with one stem the first by name is taken.
             stem = name.split(".")[0].lower()
             path_by_stem.setdefault(stem, path)
         elif name == "LICENSE.txt" and not licence:
             licence = read(path)
     meshes = {}
-    for animal, known_stems in stems.items():
+    for animal, known_stems in stems_by_animal.items():
         for stem in known_stems:
             if stem in path_by_stem:
                 path = path_by_stem[stem]
@@ -214,7 +221,7 @@ def _read_arrays(data: bytes, version: int) -> tuple[np.ndarray, np.ndarray]:
             ("position", "<f4", 3),  # y up, z ahead, x to the right
             ("normal", "<f4", 3),
             ("uv", "<f4", (uv_sets, 2)),
-            ("bones", "V20"),  # and their weights
+            ("bones", "V20"),  # four of one byte, and their weights as floats
         ]
     )
     vertices = np.frombuffer(data, vertex, n_vertices, offset)

@@ -225,8 +225,10 @@ def _write_vlmevalkit(
         f"2. Copy `vlmeval/` over that of VLMEvalKit.\n"
         f"3. In `vlmeval/dataset/__init__.py` add `from .{name} import {class_name}`, and "
         f"`{class_name}` to the list `IMAGE_DATASET`.\n\n"
-        f"`python run.py --data {' '.join(urls)} --model NAME` runs it. Orders of one question "
-        f"have indices that differ by a multiple of 1,000,000 (CircularEval).\n",
+        f"`python run.py --data {' '.join(urls)} --model NAME --judge exact_matching` runs it. "
+        f"Without `--judge`, a language model reads what is not a plain letter, and where it fails "
+        f"a letter is drawn. Orders of one question have indices that differ by a multiple of "
+        f"1,000,000 (CircularEval).\n",
     )
     return counts
 

@@ -12,13 +12,24 @@ from typing import Any
 from generator.dataset.answer_reader import read_choice, read_yes_no
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-UNITS = ("right", "right_in_all_orders", "right_items", "text_score", "image_score")
+_FORMS_OF_PAIRS = {
+    "text_score": ("choice",),
+    "image_score": ("images",),
+    "group_score": ("choice", "images"),
+    "matching_score": ("matching",),
+}
+"""The forms of questions that each unit of pairs counts. `right_items` is not the group score: it
+also counts the matching."""
+UNITS = ("right", "right_in_all_orders", "right_items", *_FORMS_OF_PAIRS)
 """What a score is a share of: answers; questions that are right in every order of their options;
-items whose questions are all right (for pairs, the group score); pairs whose questions about
-captions, or about images, are all right."""
+items whose questions are all right; pairs whose questions about captions, about images, about both,
+or about which caption belongs to which image, are all right."""
 Result = dict[str, Any]
 """What `result_of` returns for one answer."""
-_COPIED = ("id", "item", "group", "cluster", "form", "orders", "questions", "of_form")
+_COPIED = (
+    *("id", "item", "group", "cluster", "form"),
+    *("orders", "questions", "of_form", "of_group_score"),
+)
 """The entries of a question that its result keeps."""
 _EXPECTED_COUNT = {
     "right": None,
@@ -26,6 +37,8 @@ _EXPECTED_COUNT = {
     "right_items": "questions",
     "text_score": "of_form",
     "image_score": "of_form",
+    "group_score": "of_group_score",
+    "matching_score": "of_form",
 }
 """By unit, the entry of a question that says how many questions belong together; None for one."""
 
@@ -91,9 +104,13 @@ def _member_of(result: Result, unit: str) -> Any:
         return result["id"]
     if unit == "right_in_all_orders":
         return result["group"]
-    form = {"text_score": "choice", "image_score": "images"}.get(unit)
-    is_counted = form is None or result["form"] == form
-    return result["item"] if is_counted else None
+    if unit in _FORMS_OF_PAIRS:
+        is_counted = result["form"] in _FORMS_OF_PAIRS[unit]
+        # An item about one image has no group score.
+        if unit == "group_score" and not result["of_group_score"]:
+            is_counted = False
+        return result["item"] if is_counted else None
+    return result["item"]
 
 
 def share_of(results: Iterable[Result], unit: str) -> float:

@@ -10,7 +10,7 @@ import json
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,11 +65,13 @@ lmms-eval --model NAME --tasks {name} --include_path . --log_samples --output_pa
 
 The group {name} has a task for each protocol and split, and no total: a mean over splits answers nothing. `right` is the share of right answers, `right_in_all_orders`
 that of questions that are right in every order of their options, `right_items` that of items whose questions are all
-right; for pairs also `text_score` and `image_score`. `…_error` is the standard error by clusters of one scene. An
-answer that cannot be read, or refuses, is wrong.
+right; for pairs also `text_score`, `image_score`, `group_score` (both) and `matching_score` (which caption belongs to
+which image). They are over all kinds of a protocol; `score measure --items` of Jackalope tells kinds apart. `…_error` is
+the standard error by clusters of one scene. lmms-eval fills its own columns Stderr only for `right`, and without the
+correction for few clusters. An answer that cannot be read, or refuses, is wrong.
 
-lmms-eval does not start with filelock 4, which Jackalope requires. Install lmms-eval into an environment of its own: the
-questions need nothing of Jackalope.
+With filelock 4, which Jackalope requires, lmms-eval 0.7 ends with "No module named 'filelock._api'". Install lmms-eval into
+an environment of its own: the questions need nothing of Jackalope.
 """
 _IMAGES = ["the first image", "the second image"]
 _OTHER_IMAGES = ["the second image", "the third image"]
@@ -87,7 +89,8 @@ Row = dict[str, Any]
   all orders of a question; for yes or no, in all questions of an item), `form` (choice, images or
   yes-no);
 - `orders`, `questions` and `of_form`: how many questions the group has, the item, and the item in
-  this form;
+  this form; `of_group_score`: how many of the item the group score of a pair counts, 0 if the item
+  is not a pair;
 - `scenes`, `question`, `options` (with letters), `prompt` (all words that the model gets), `answer`
   (a letter, yes or no);
 - `cluster`, `protocol`, `kind` and `split` of the item."""
@@ -172,6 +175,7 @@ class QuestionSet:
                 "form": question.form,
                 "questions": n_of_item[question.item],
                 "of_form": n_of_form[question.item, question.form],
+                "of_group_score": _number_of_group_score(question.item, n_of_form),
                 **question_words(question, candidates),
                 "cluster": item["cluster_id"],
             }
@@ -205,6 +209,14 @@ class QuestionSet:
             if requested:
                 items = {key: item for key, item in items.items() if item[column] in requested}
         return items
+
+
+def _number_of_group_score(item: str, n_of_form: Mapping[tuple[str, str], int]) -> int:
+    """How many questions of an item its group score counts; 0 if none is about images."""
+    about_images = n_of_form.get((item, IMAGES), 0)
+    if about_images == 0:
+        return 0
+    return about_images + n_of_form.get((item, CHOICE), 0)
 
 
 def _groups_of(questions: Sequence[Question], *, by_item: bool) -> list[int]:
@@ -301,7 +313,8 @@ def command(questions: QuestionSet, tool: str, out: Path) -> str:
         "lmms-eval": f"cd {out} && lmms-eval --model NAME --tasks {name} --include_path . "
         f"--log_samples --output_path logs",
         "vlmevalkit": (
-            f"LMUData={out.resolve()} python run.py --data {name}_circular --model NAME"
+            f"LMUData={out.resolve()} python run.py --data {name}_circular --model NAME "
+            "--judge exact_matching"
         ),
         "inspect": f"cd {out} && inspect eval task.py --model NAME",
         "clip-benchmark": f"clip_benchmark eval --dataset sugar_crepe/swap_att --dataset_root "
@@ -360,8 +373,7 @@ def rows_by_task(questions: QuestionSet, rows: Iterable[Row]) -> dict[str, list[
 
 
 def lmms_eval_task(name: str, rows: list[Row], source: Sequence[str]) -> list[str]:
-    """Compose the YAML of a task of lmms-eval. Pairs of two images also have a text and an image
-    score.
+    """Compose the YAML of a task of lmms-eval. Pairs of two images also have the scores of pairs.
 
     Args:
         name: Name of the task.

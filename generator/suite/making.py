@@ -465,6 +465,28 @@ def _finish(
 ) -> None:
     """Write the further texts of a rendered world, judge it, and record its digests."""
     folder = root / job.key
+    write_texts(job, folder, progress)
+    if verify:
+        for name, certificate in verify_dataset(folder, None, progress).items():
+            if certificate["status"] == "failed":
+                raise UserError(
+                    f"{job.key}: {name}: {certificate['sentence']} See `gen verify {folder}`."
+                )
+    record["worlds"] = {**record["worlds"], job.key: world_digests(folder)}
+    write_record(root, record)
+
+
+def write_texts(job: WorldJob, folder: Path, progress: Progress = SILENT) -> None:
+    """Write the texts of a world besides those that it is rendered with.
+
+    Args:
+        job: The world.
+        folder: Its folder, rendered.
+        progress: Where progress is reported.
+
+    Raises:
+        UserError: As `api.describe_texts`.
+    """
     for texts in job.world.texts:
         api.describe_texts(
             folder,
@@ -479,14 +501,6 @@ def _finish(
             seed=job.text_seed,
             progress=progress,
         )
-    if verify:
-        for name, certificate in verify_dataset(folder, None, progress).items():
-            if certificate["status"] == "failed":
-                raise UserError(
-                    f"{job.key}: {name}: {certificate['sentence']} See `gen verify {folder}`."
-                )
-    record["worlds"] = {**record["worlds"], job.key: world_digests(folder)}
-    write_record(root, record)
 
 
 def _faults(making: Making, record: SuiteRecord) -> list[str]:

@@ -115,7 +115,7 @@ def write_record(root: Path, record: SuiteRecord) -> None:
     write_json(root / RECORD, record)
 
 
-def made_suite(root: Path) -> Suite:
+def suite_of_folder(root: Path) -> Suite:
     """Read the declaration that a suite's folder was made from.
 
     Args:

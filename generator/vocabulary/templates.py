@@ -249,7 +249,10 @@ def _check_words(parts: tuple[TemplatePart, ...], words: FamilyWords) -> None:
 def _marks(parts: tuple[TemplatePart, ...], words: FamilyWords) -> tuple[str, ...]:
     """The words that no phrase in a placeholder has, in order: equal for all texts of a
     template."""
-    return tuple(word for part in parts for word in _lower(part) if word not in words.in_phrases)
+    marks: list[str] = []
+    for part in parts:
+        marks += [word for word in _lower(part) if word not in words.in_phrases]
+    return tuple(marks)
 
 
 def _lower(part: TemplatePart) -> list[str]:

@@ -43,6 +43,7 @@ _PARTITION_OF_BUCKET = {"definitely_seen": SEEN, "definitely_unseen": UNSEEN}
 _NO_PRIOR = 1e-9
 """The factor of the prior guesses of `CrossedMeans` at which they count nothing."""
 _AMBIGUOUS = tuple(bucket for bucket in BUCKETS.values() if bucket.startswith("amb_"))
+"""The buckets of samples whose bindings have labels of several kinds, or are close alone."""
 _SPLITS = {
     **{bucket: (bucket,) for bucket in BUCKETS.values()},
     "ambiguous": _AMBIGUOUS,
@@ -131,7 +132,8 @@ def rates(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
     samples = len(overlaps) or float("nan")
     rates_of = {}
     for name, seen_labels in (("strict", {PERFECT}), ("loose", {PERFECT, CLOSE})):
-        all_seen = none_seen = 0
+        all_seen = 0
+        none_seen = 0
         for overlap in overlaps:
             matches = (*overlap.positive, *overlap.negative)
             is_seen = [match in seen_labels for match in matches]
@@ -182,17 +184,22 @@ class FamiliarityAudit:
             samples that repeat the image and both captions of another (appendix B.8).
         """
         samples = [sample for sample in self.samples if not sample.is_duplicate]
+        excluded = Counter(sample.excluded for sample in samples if sample.excluded)
         overlaps = [overlap for overlap in self.overlaps if not overlap.sample.is_duplicate]
+
+        # Buckets count all samples, partitions only those that are evaluated.
         buckets = Counter(overlap.bucket for overlap in overlaps)
         evaluated = [overlap for overlap in overlaps if overlap.bucket != CLOSE_ONLY]
         partitions = Counter(overlap.partition for overlap in evaluated)
         mixed = [overlap for overlap in overlaps if overlap.partition == MIXED]
+
         distinct = set()
         for place, overlap in enumerate(overlaps):
+            # Samples without a cluster have images of their own.
             distinct.add((overlap.sample.cluster or place, overlap.sample.texts))
         summary = {
             "samples": len(samples),
-            "excluded": dict(Counter(sample.excluded for sample in samples if sample.excluded)),
+            "excluded": dict(excluded),
             "buckets": {name: buckets[name] for name in BUCKETS.values()},
             "partitions": {name: partitions[name] for name in (SEEN, MIXED, UNSEEN)},
             "rates": rates(overlaps),
@@ -284,7 +291,8 @@ def _write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[objec
     """A table without quotes: a cell's tabs and line ends become spaces."""
     lines = []
     for cells in (columns, *rows):
-        lines.append("\t".join(re.sub(r"[\t\r\n]", " ", str(cell)) for cell in cells) + "\n")
+        texts = [re.sub(r"[\t\r\n]", " ", str(cell)) for cell in cells]
+        lines.append("\t".join(texts) + "\n")
     write_text(path, "".join(lines))
 
 
@@ -311,9 +319,8 @@ def _asymmetry_by_slot(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float
         return {}
     asymmetries = {}
     for slot in slots:
-        asymmetries[slot] = _asymmetry(
-            [overlap for overlap in overlaps if overlap.sample.slot == slot]
-        )
+        of_slot = [overlap for overlap in overlaps if overlap.sample.slot == slot]
+        asymmetries[slot] = _asymmetry(of_slot)
     return asymmetries
 
 
@@ -349,7 +356,9 @@ def own_texts(
     Returns:
         The captions as the corpus has them, duplicates included.
     """
-    digest = hashlib.sha256("\n".join(sorted(captions)).encode()).hexdigest()[:16]
+    # The cache is one of these captions, whatever their order.
+    lines = "\n".join(sorted(captions))
+    digest = hashlib.sha256(lines.encode()).hexdigest()[:16]
     cache = counts / f"own-{digest}.json"
     if not cache.exists():
         own = []
@@ -379,9 +388,11 @@ def without(corpus_counts: CorpusCounts, texts: list[str], reading: Reading) -> 
     """
     table, _ = count_texts(TextPart(Path(), 0, CAPTIONS, texts), reading)
     counts = dict(corpus_counts.counts)
-    columns = (column.to_pylist() for column in table.columns)
+    columns = [column.to_pylist() for column in table.columns]
     for attribute, object_, own_perfect, own_close in zip(*columns, strict=True):
-        if (attribute, object_) in counts:
-            perfect, close = counts[attribute, object_]
-            counts[attribute, object_] = (perfect - own_perfect, close - own_close)
+        binding = (attribute, object_)
+        # Only bindings of the benchmark were counted in the corpus.
+        if binding in counts:
+            perfect, close = counts[binding]
+            counts[binding] = (perfect - own_perfect, close - own_close)
     return replace(corpus_counts, counts=counts)

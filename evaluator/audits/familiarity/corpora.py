@@ -145,8 +145,10 @@ def parts(file: Path, size: int = _PART_TEXTS) -> Iterator[TextPart]:
         is_full = len(texts) == size or characters > _PART_CHARACTERS
         if texts and (entry_kind != kind or is_full):
             yield TextPart(file, start, kind, texts, dict(left_out))
-            start, characters = start + len(texts), 0
-            texts, left_out = [], Counter()
+            start = start + len(texts)
+            characters = 0
+            texts = []
+            left_out = Counter()
         kind = entry_kind
         texts.append(text)
         characters += len(text)

@@ -109,7 +109,8 @@ def count_texts(part: TextPart, reading: Reading) -> Counts:
     perfect: Counter[Binding] = Counter()
     close: Counter[Binding] = Counter()
     left_out = Counter(part.left_out)
-    phrases = bare = 0
+    phrases = 0
+    bare = 0
     for phrase in _phrases(part, reading):
         bindings = reading.of_phrase(phrase)
         if not bindings and not normalised(phrase):
@@ -120,13 +121,15 @@ def count_texts(part: TextPart, reading: Reading) -> Counts:
         # A phrase with a single binding shows it perfectly; among others it shows it closely.
         counter = perfect if len(bindings) == 1 else close
         counter.update(unique(bindings))
-    bindings_in_order = list(perfect | close)
-    columns = (
-        [attribute for attribute, _ in bindings_in_order],
-        [object_ for _, object_ in bindings_in_order],
-        [perfect[binding] for binding in bindings_in_order],
-        [close[binding] for binding in bindings_in_order],
-    )
+    attributes, objects = [], []
+    perfect_counts, close_counts = [], []
+    for binding in perfect | close:
+        attribute, object_ = binding
+        attributes.append(attribute)
+        objects.append(object_)
+        perfect_counts.append(perfect[binding])
+        close_counts.append(close[binding])
+    columns = [attributes, objects, perfect_counts, close_counts]
     captions = len(part.texts) if part.kind == CAPTIONS else 0
     text_counts = TextCounts(captions, phrases, bare, left_out=dict(left_out))
     return pa.table(columns, schema=PAIR_COUNTS), text_counts
@@ -319,6 +322,7 @@ def _missing_parts(
 def _missing_texts(folder_of: Mapping[Path, Path]) -> Iterator[Path]:
     """Yield the files of texts that are not wholly counted. Copies tables of counts."""
     for file, folder in folder_of.items():
+        # Counted by an earlier command.
         if (folder / _WHOLE).exists():
             continue
         folder.mkdir(parents=True, exist_ok=True)
@@ -340,7 +344,8 @@ def _write_counts(folder: Path, start: int, counts: pa.Table, text_counts: TextC
 
 
 def _read_text_counts(table: Path) -> TextCounts:
-    return TextCounts(**json.loads(pq.read_schema(table).metadata[_COUNTED.encode()]))
+    metadata = pq.read_schema(table).metadata
+    return TextCounts(**json.loads(metadata[_COUNTED.encode()]))
 
 
 def _merge(tables: Iterable[Path], table: Path, total: TextCounts) -> None:
@@ -416,16 +421,18 @@ def read_counts(table: Path, bindings: Collection[Binding]) -> CorpusCounts:
     """
     objects = pa.array({object_ for _, object_ in bindings}, pa.string())
     counts: dict[Binding, tuple[int, int]] = {}
-    all_bindings = function_words = 0
+    all_bindings = 0
+    function_words = 0
     for batch in _batches(table):
         all_bindings += batch.num_rows
         function_words += pc.sum(pc.is_in(batch["attr"], _FUNCTION_WORDS)).as_py() or 0
         # Arrow filters by the object; the few rows that are left become Python objects.
         rows = batch.filter(pc.is_in(batch["obj_lemma"], objects))
-        columns = (column.to_pylist() for column in rows.columns)
+        columns = [column.to_pylist() for column in rows.columns]
         for attribute, object_, perfect, close in zip(*columns, strict=True):
-            if (attribute, object_) in bindings:
-                counts[attribute, object_] = (perfect, close)
+            binding = (attribute, object_)
+            if binding in bindings:
+                counts[binding] = (perfect, close)
     return CorpusCounts(counts, all_bindings, function_words)
 
 

@@ -1,6 +1,7 @@
 """`score probe`: how well images, texts and their alignment tell each factor in each split, and
 where it is lost."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -70,11 +71,13 @@ def probe_models(
     questions = pairs.questions
     splits = sorted({question.split for question in questions}, key=split_rank)
     _check_fit(pairs, splits, request, benchmark)
+    # The images and texts to embed: those of the questions, and their neighbours.
     scenes = sorted({question.scene for question in questions})
     texts = {question.caption for question in questions}
     for changed_texts in pairs.texts.values():
         texts |= set(changed_texts) - {""}
     sorted_texts = sorted(texts)
+
     held_out = [question.scene for question in questions if question.split != request.fit]
     encoders = dual_encoders(request.models, world, benchmark, scenes=held_out, device=device)
     models = {}
@@ -83,12 +86,11 @@ def probe_models(
         embeddings = dict(zip(sorted_texts, embed_texts(model, sorted_texts), strict=True))
         measures = _measure(pairs, images=images, texts=embeddings, request=request)
         models[name] = {**record, **measures}
+    split_counts = Counter(question.split for question in questions)
     results = {
         "request": {"benchmark": benchmark.digest, "world": world.digest, **asdict(request)},
         "name": benchmark.name,
-        "items": {
-            split: sum(question.split == split for question in questions) for split in splits
-        },
+        "items": {split: split_counts[split] for split in splits},
         "models": models,
     }
     out.mkdir(parents=True, exist_ok=True)
@@ -181,11 +183,14 @@ def _measure(
         IMAGE: np.stack([images[question.scene] for question in questions]),
         TEXT: np.stack([texts[question.caption] for question in questions]),
     }
-    outcomes = {place: probe(own, rows, pairs.differing_names) for place, own in embeddings.items()}
+    outcomes = {}
+    shapes = {}
+    for place, own in embeddings.items():
+        outcomes[place] = probe(own, rows, pairs.differing_names)
+        shapes[place] = geometry(own, rows, splits)
     outcomes[ALIGNMENT] = {
         factor: _is_aligned(embeddings, pairs.texts[factor], texts) for factor in FACTORS
     }
-    shapes = {place: geometry(own, rows, splits) for place, own in embeddings.items()}
     return {
         "rows": _outcome_rows(pairs, outcomes, splits),
         "moves": _move_rows(
@@ -285,10 +290,13 @@ def _is_aligned(
     is_asked = np.array([bool(text) for text in changed_texts])
     false = []
     for text, true in zip(changed_texts, embeddings[TEXT], strict=True):
+        # The caption stands in where nothing is asked; its comparison is dropped below.
         false.append(texts[text] if text else true)
+    # Embeddings have unit length, so dot products are cosines.
     true_cosines = (embeddings[IMAGE] * embeddings[TEXT]).sum(axis=1)
     false_cosines = (embeddings[IMAGE] * np.stack(false)).sum(axis=1)
-    return np.where(is_asked, beats(true_cosines, false_cosines) * 1.0, np.nan)
+    prefers_caption = beats(true_cosines, false_cosines) * 1.0
+    return np.where(is_asked, prefers_caption, np.nan)
 
 
 def _distances(
@@ -297,4 +305,5 @@ def _distances(
     """Squared distances (n,) to the embeddings of neighbours; nan for rows without a neighbour."""
     missing = np.full(own.shape[1], np.nan)
     others = [embeddings[name] if name else missing for name in neighbours]
-    return np.asarray(np.square(own - np.stack(others)).sum(axis=1))
+    differences = own - np.stack(others)
+    return np.asarray(np.square(differences).sum(axis=1))

@@ -124,8 +124,11 @@ def find_pairs(world: World, benchmark: Benchmark, seed: int) -> ProbePairs:
             texts_of[split, exchanged].append((question.template, question.foil))
             scenes_of[split, frozenset(question.pair)].append(question.scene)
 
+    # How each factor changes a pair. A change of a value has several outcomes, one of which is
+    # drawn.
     all_pairs = [question.pair for question in questions]
-    values, categories = names_of(all_pairs, 0), names_of(all_pairs, 1)
+    values = names_of(all_pairs, 0)
+    categories = names_of(all_pairs, 1)
     changes: dict[str, Callable[[Pair], list[Pair]]] = {
         SAME: lambda pair: [pair],
         ATTRIBUTE: lambda pair: _change_name(pair, 0, values),
@@ -135,18 +138,19 @@ def find_pairs(world: World, benchmark: Benchmark, seed: int) -> ProbePairs:
     texts = {BINDING: [question.foil for question in questions]}
     differing: dict[str, list[tuple[str, str]]] = {}
     for part, factor in enumerate((ATTRIBUTE, OBJECT)):
-        texts[factor], differing[factor] = [], []
+        texts[factor] = []
+        differing[factor] = []
         for question in questions:
             pairs = changes[factor](question.pair)
             text, pair = _choose_text(question, pairs, texts_of, seed)
             texts[factor].append(text)
             differing[factor].append(_differing_names(question.pair, pair, part))
-    scenes = {}
+    scenes: dict[str, list[str]] = {}
     for factor, change in changes.items():
-        scenes[factor] = [
-            _choose_scene(question, change(question.pair), scenes_of, f"{seed} {factor}")
-            for question in questions
-        ]
+        scenes[factor] = []
+        for question in questions:
+            scene = _choose_scene(question, change(question.pair), scenes_of, f"{seed} {factor}")
+            scenes[factor].append(scene)
     return ProbePairs(questions=questions, texts=texts, scenes=scenes, differing_names=differing)
 
 
@@ -155,6 +159,7 @@ def _choose_text(
 ) -> tuple[str, Pair]:
     """A text of one of these pairs, if possible in the question's template, and its pair; else ""
     and the question's pair."""
+    # Of the question's own split if possible, so that familiarity does not change too.
     for split in (question.split, _ANY_SPLIT):
         available = [pair for pair in pairs if (split, pair) in texts_of]
         if not available:
@@ -229,6 +234,7 @@ def exchange_values(pair: Pair) -> Pair:
 def _questions(world: World, benchmark: Benchmark) -> Iterator[ProbeQuestion]:
     """The binary questions that exchange values, on scenes of two objects, in the splits that are
     reported."""
+    # What the benchmark says of scenes, texts and items, by their ids.
     scenes_of_two = set()
     for scene, objects in rows_of(world.scenes, "scene_id", "objects"):
         if len(objects) == 2:
@@ -236,7 +242,8 @@ def _questions(world: World, benchmark: Benchmark) -> Iterator[ProbeQuestion]:
     form_of: dict[str, str | None] = {}
     template_of: dict[str, str | None] = {}
     for text, form, template in rows_of(benchmark.texts, "text_id", "form", "template"):
-        form_of[text], template_of[text] = form, template
+        form_of[text] = form
+        template_of[text] = template
     items = benchmark.items_of("binary")
     splits = reported_splits(items["split"].to_pylist())
     captions: dict[str, tuple[str, str]] = {}
@@ -247,11 +254,13 @@ def _questions(world: World, benchmark: Benchmark) -> Iterator[ProbeQuestion]:
             captions[item] = (scene, text)
         elif kind == "swap":
             foils[item] = text
+    # The items whose foil is the caption with exchanged values.
     for item, split, cluster in rows_of(items, "item_id", "split", "cluster_id"):
         scene, text = captions.get(item, ("", ""))
         if item not in foils or split not in splits or scene not in scenes_of_two:
             continue
-        pair, foil_pair = _read_pair(form_of[text]), _read_pair(form_of[foils[item]])
+        pair = _read_pair(form_of[text])
+        foil_pair = _read_pair(form_of[foils[item]])
         if pair is None or foil_pair != exchange_values(pair):
             continue
         # Objects of one value or of one category: the exchange says the same, or cannot be seen.

@@ -153,9 +153,10 @@ def bind(pairs: Sequence[Pair], names: Names, placed: tuple[np.ndarray, np.ndarr
     """
     factors = []
     for part in (0, 1):
+        place_of_name = dict(zip(names[part], placed[part], strict=True))
         rows = []
         for pair in pairs:
-            rows.append([placed[part][names[part].index(object_[part])] for object_ in pair])
+            rows.append([place_of_name[object_[part]] for object_ in pair])
         factors.append(np.array(rows))
     values, categories = factors
     # n: pairs, k: their two objects, r and s: directions.
@@ -184,16 +185,9 @@ def probe(
     # Values and categories: the name with the larger score.
     for part, factor in enumerate((ATTRIBUTE, OBJECT)):
         names = names_of(pairs, part)
-        scores = predict_across(
-            model, embeddings, presence(pairs, names, part), groups=rows.groups, fit=rows.fit
-        )
-        preferences = []
-        for row, (true, false) in zip(scores, differing_names[factor], strict=True):
-            if false in names:
-                preferences.append(1.0 * (row[names.index(true)] > row[names.index(false)]))
-            else:
-                preferences.append(np.nan)
-        outcomes[factor] = np.array(preferences)
+        targets = presence(pairs, names, part)
+        scores = predict_across(model, embeddings, targets, groups=rows.groups, fit=rows.fit)
+        outcomes[factor] = _prefers_true_name(scores, names, differing_names[factor])
 
     # Bindings: the pair whose code is nearer to the predicted one.
     all_names = names_of(pairs, 0), names_of(pairs, 1)
@@ -206,6 +200,23 @@ def probe(
     false_distances = np.square(predicted - false_codes).sum(axis=1)
     outcomes[BINDING] = 1.0 * (true_distances < false_distances)
     return outcomes
+
+
+def _prefers_true_name(
+    scores: np.ndarray, names: Sequence[str], differing_names: Sequence[tuple[str, str]]
+) -> np.ndarray:
+    """Whether the true name of each row has a higher score than the false one: 1, 0, or nan if
+    nothing is asked. The columns of the scores are the `names`."""
+    column_of_name = {name: column for column, name in enumerate(names)}
+    preferences = []
+    for row, (true, false) in zip(scores, differing_names, strict=True):
+        # A name without a column is of no pair here, or "", where nothing is asked.
+        if false not in column_of_name:
+            preferences.append(np.nan)
+            continue
+        prefers_truth = row[column_of_name[true]] > row[column_of_name[false]]
+        preferences.append(float(prefers_truth))
+    return np.array(preferences)
 
 
 def geometry(embeddings: np.ndarray, rows: Rows, splits: np.ndarray) -> dict[str, Any]:
@@ -226,14 +237,7 @@ def geometry(embeddings: np.ndarray, rows: Rows, splits: np.ndarray) -> dict[str
         of categories, from the mean absolute cosine; 90 is orthogonal. `ranks`: number of
         directions that hold 95% of the variance of the vectors of values, and of categories.
     """
-    # Means of rows with the same split and content.
-    contents = [f"{split} {sorted(pair)}" for split, pair in zip(splits, rows.pairs, strict=True)]
-    _, first, content_of, sizes = np.unique(
-        contents, return_index=True, return_inverse=True, return_counts=True
-    )
-    columns = embeddings.T.astype(float)
-    sums = np.stack([np.bincount(content_of, column) for column in columns], axis=1)
-    means = sums / sizes[:, None]
+    means, first = _means_of_contents(embeddings, rows.pairs, splits)
 
     # Whitening, so that a few directions of large variance do not decide alone.
     fit = rows.fit[first]
@@ -258,7 +262,8 @@ def geometry(embeddings: np.ndarray, rows: Rows, splits: np.ndarray) -> dict[str
     # The vectors themselves.
     vectors = LinearRegression().fit(design[fit], white[fit]).coef_.T
     values, categories = np.split(vectors, [designs[0].shape[1]])
-    values, categories = values - values.mean(axis=0), categories - categories.mean(axis=0)
+    values = values - values.mean(axis=0)
+    categories = categories - categories.mean(axis=0)
     cosine = np.abs(cosine_similarity(values, categories)).mean()
     return {
         "r2": r2,
@@ -267,12 +272,32 @@ def geometry(embeddings: np.ndarray, rows: Rows, splits: np.ndarray) -> dict[str
     }
 
 
+def _means_of_contents(
+    embeddings: np.ndarray, pairs: Sequence[Pair], splits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of the rows of each split and content, and the first of these rows."""
+    contents = []
+    for split, pair in zip(splits, pairs, strict=True):
+        contents.append(f"{split} {sorted(pair)}")
+    _, first, content_of, sizes = np.unique(
+        contents, return_index=True, return_inverse=True, return_counts=True
+    )
+    sums_of_dimension = []
+    for dimension in embeddings.T.astype(float):
+        sums_of_dimension.append(np.bincount(content_of, dimension))
+    sums = np.stack(sums_of_dimension, axis=1)
+    return sums / sizes[:, None], first
+
+
 def _rank(vectors: np.ndarray) -> int:
     """How many directions hold 95% of the variance."""
+    # The squared singular values are the variances along the directions, largest first.
     power = np.square(np.linalg.svd(vectors, compute_uv=False))
-    if not power.sum() > 0:
+    total = power.sum()
+    # `not >` is also true of nan.
+    if not total > 0:
         return 0
-    return int(np.searchsorted(np.cumsum(power), _VARIANCE * power.sum()) + 1)
+    return int(np.searchsorted(np.cumsum(power), _VARIANCE * total) + 1)
 
 
 def moves(
@@ -301,17 +326,20 @@ def moves(
     mean = {}
     for name, values in distances.items():
         is_known = np.isfinite(values)
-        total = weights[:, is_known].sum(axis=1)
-        mean[name] = _divide(weights[:, is_known] @ values[is_known], total)
+        weights_of_known = weights[:, is_known]
+        weighted_sum = weights_of_known @ values[is_known]
+        mean[name] = _divide(weighted_sum, weights_of_known.sum(axis=1))
     base = mean[ATTRIBUTE] - mean[SAME]
     estimates = {}
     for factor in FACTORS:
-        ratio = _divide(mean[factor] - mean[SAME], base)
-        drawn_ratios = ratio[1:][np.isfinite(ratio[1:])]
+        ratios = _divide(mean[factor] - mean[SAME], base)
+        of_data, of_draws = ratios[0], ratios[1:]
+        # A draw may lack the groups that a mean needs; it tells nothing of the ratio.
+        known_draws = of_draws[np.isfinite(of_draws)]
         low, high = np.nan, np.nan
-        if len(drawn_ratios):
-            low, high = np.percentile(drawn_ratios, [2.5, 97.5])
-        estimates[factor] = (float(ratio[0]), float(low), float(high))
+        if len(known_draws):
+            low, high = np.percentile(known_draws, [2.5, 97.5])
+        estimates[factor] = (float(of_data), float(low), float(high))
     return estimates
 
 

@@ -16,7 +16,9 @@ from evaluator.provenance.exposure import recorded_exposure
 from generator.base.errors import UserError, did_you_mean
 
 _LIBRARIES = ("diffusers", "transformers")
+"""The libraries whose classes are loaded."""
 _ABSENT = (None, None)
+"""How the index of a pipeline enters a part that it lacks: library and class."""
 _UNUSED = ("safety_checker", "image_encoder", "feature_extractor")
 """Components that only make or check images."""
 
@@ -35,7 +37,8 @@ def load_diffusion(
         UserError: The pipeline does not exist, does not make images from texts, or lacks a
             component; or the preset does not have an option.
     """
-    settings, target = settings_of(**options), best_device(device)
+    settings = settings_of(**options)
+    target = best_device(device)
     source = find_source(name, "diffusion:", "model_index.json")
     index = _read_index(source)
     network_class = NETWORKS[index["_class_name"]]

@@ -49,7 +49,9 @@ class Network(ABC):
     def side(self) -> int:
         """Side in pixels of the square images that the network was made for."""
         size = self.model.config.sample_size
-        return int(size if isinstance(size, int) else min(size)) * int(self.pipe.vae_scale_factor)
+        # Some networks give a height and a width of latents.
+        side = size if isinstance(size, int) else min(size)
+        return int(side) * int(self.pipe.vae_scale_factor)
 
     @property
     def multiple(self) -> int:
@@ -135,10 +137,11 @@ class StableDiffusionXL(StableDiffusion):
 
     def tokenizers(self) -> list[tuple[Any, int]]:
         """The tokenizers of both text encoders."""
-        both = (self.pipe.tokenizer, self.pipe.tokenizer_2)
-        return [
-            (tokenizer, tokenizer.model_max_length) for tokenizer in both if tokenizer is not None
-        ]
+        tokenizers = []
+        for tokenizer in (self.pipe.tokenizer, self.pipe.tokenizer_2):
+            if tokenizer is not None:
+                tokenizers.append((tokenizer, tokenizer.model_max_length))
+        return tokenizers
 
     def encode_texts(self, texts: list[str]) -> Condition:
         """Hidden states of both encoders and the pooled state of the second."""
@@ -146,9 +149,8 @@ class StableDiffusionXL(StableDiffusion):
             texts, device=self.pipe.device, do_classifier_free_guidance=False
         )
         if self.pipe.config.force_zeros_for_empty_prompt:
-            is_text = torch.tensor(
-                [float(text != "") for text in texts], device=states.device, dtype=states.dtype
-            )
+            weights = [float(text != "") for text in texts]
+            is_text = torch.tensor(weights, device=states.device, dtype=states.dtype)
             states = states * is_text[:, None, None]
             pooled = pooled * is_text[:, None]
         return {"states": states, "pooled": pooled}
@@ -157,10 +159,12 @@ class StableDiffusionXL(StableDiffusion):
         self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition
     ) -> torch.Tensor:
         """ε or v."""
-        height, width = (int(side * self.pipe.vae_scale_factor) for side in noisy.shape[-2:])
-        sizes = torch.tensor(
-            [[height, width, 0, 0, height, width]], device=noisy.device, dtype=noisy.dtype
-        )
+        factor = self.pipe.vae_scale_factor
+        height = int(noisy.shape[-2] * factor)
+        width = int(noisy.shape[-1] * factor)
+        # The original size, the corner of the crop, and the size that is asked for.
+        time_ids = [height, width, 0, 0, height, width]
+        sizes = torch.tensor([time_ids], device=noisy.device, dtype=noisy.dtype)
         added = {"text_embeds": condition["pooled"], "time_ids": sizes.expand(len(noisy), -1)}
         return self.model(
             noisy, timesteps, encoder_hidden_states=condition["states"], added_cond_kwargs=added
@@ -236,18 +240,23 @@ class Flux(Network):
     ) -> torch.Tensor:
         """The velocity."""
         n, channels, height, width = noisy.shape
-        steps = self.pipe.scheduler.config.num_train_timesteps
+        states = condition["states"]
+        # The network takes times in 0..1.
+        times = timesteps / self.pipe.scheduler.config.num_train_timesteps
         takes_guidance = self.model.config.guidance_embeds
+        guidance = torch.ones(n, device=noisy.device) if takes_guidance else None
         image_ids = self.pipe._prepare_latent_image_ids(
             n, height // 2, width // 2, noisy.device, noisy.dtype
         )
+        # Tokens of the text have no position in the image.
+        text_ids = torch.zeros(states.shape[1], 3, device=noisy.device)
         predicted = self.model(
             hidden_states=self.pipe._pack_latents(noisy, n, channels, height, width),
-            timestep=timesteps / steps,
-            guidance=torch.ones(n, device=noisy.device) if takes_guidance else None,
+            timestep=times,
+            guidance=guidance,
             pooled_projections=condition["pooled"],
-            encoder_hidden_states=condition["states"],
-            txt_ids=torch.zeros(condition["states"].shape[1], 3, device=noisy.device),
+            encoder_hidden_states=states,
+            txt_ids=text_ids,
             img_ids=image_ids,
         ).sample
         factor = self.pipe.vae_scale_factor
@@ -303,9 +312,11 @@ class ConditionCache:
             with quiet(), torch.autocast(self._network.pipe.device.type, enabled=False):
                 encoded = self._network.encode_texts(part)
             for row, text in enumerate(part):
-                self._conditions[text] = {
-                    name: tensor[row].float().cpu().clone() for name, tensor in encoded.items()
-                }
+                # Clones: a view would keep the tensor of the whole batch in memory.
+                condition = {}
+                for name, tensor in encoded.items():
+                    condition[name] = tensor[row].float().cpu().clone()
+                self._conditions[text] = condition
 
     def _use(self, text: str) -> Condition:
         """The condition of a text, which becomes the most recently used."""

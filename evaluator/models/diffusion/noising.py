@@ -50,13 +50,31 @@ class Diffusion:
     def add_noise(
         self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor
     ) -> torch.Tensor:
-        """A latent (c, h, w) mixed with noises (n, c, h, w) at levels (n,): (n, c, h, w)."""
+        """Mix a latent with noise.
+
+        Args:
+            latent: Float (c, h, w), or one for each noise (n, c, h, w).
+            noise: Standard normal, (n, c, h, w).
+            levels: Float (n,) in (0, 1); 0 is the latent, 1 the noise.
+
+        Returns:
+            The noisy latents, (n, c, h, w).
+        """
         return self._scheduler.add_noise(latent.expand_as(noise), noise, self.timesteps(levels))
 
     def target(
         self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor
     ) -> torch.Tensor:
-        """The target of the network's prediction, (n, c, h, w)."""
+        """Compute what the network is to predict: ε or v.
+
+        Args:
+            latent: As for `add_noise`.
+            noise: As for `add_noise`.
+            levels: As for `add_noise`.
+
+        Returns:
+            The target, (n, c, h, w).
+        """
         if self.prediction == "epsilon":
             return noise
         return self._scheduler.get_velocity(latent.expand_as(noise), noise, self.timesteps(levels))
@@ -150,7 +168,11 @@ def staged_order(stages: tuple[int, ...]) -> np.ndarray:
 
 def _evenly_spaced(samples: list[int], count: int) -> list[int]:
     """`count` samples at the centres of as many equal parts of a list."""
-    return [samples[(2 * i + 1) * len(samples) // (2 * count)] for i in range(count)]
+    chosen = []
+    for i in range(count):
+        # The centre of part i, (i + 1/2) / count of the list, in whole numbers.
+        chosen.append(samples[(2 * i + 1) * len(samples) // (2 * count)])
+    return chosen
 
 
 def nested_order(total: int, seed: int) -> np.ndarray:
@@ -204,6 +226,8 @@ def noise(digest: str, seed: int, sample: int, shape: tuple[int, ...]) -> np.nda
     Returns:
         Standard normal noise, float32 of this shape.
     """
+    # Philox takes a key of 128 bits: noise depends on the image, seed and sample alone, whatever
+    # was drawn before.
     key = hashlib.sha256(f"{digest} {seed} {sample}".encode()).digest()
-    generator = np.random.Generator(np.random.Philox(key=np.frombuffer(key[:16], dtype=np.uint64)))
-    return generator.standard_normal(shape, dtype=np.float32)
+    philox = np.random.Philox(key=np.frombuffer(key[:16], dtype=np.uint64))
+    return np.random.Generator(philox).standard_normal(shape, dtype=np.float32)

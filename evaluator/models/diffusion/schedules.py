@@ -60,7 +60,9 @@ def z_score(differences: np.ndarray, total: int) -> np.ndarray:
         t = np.where(mean == 0, 0.0, mean / error)
     # The degrees of freedom of this variance estimate, for normal differences.
     freedom = 2 * (n - 1) ** 2 / (3 * n - 4)
-    return np.sign(t) * stats.norm.isf(stats.t.sf(np.abs(t), freedom))
+    # By the upper tail, which keeps its digits where the distribution function is nearly 1.
+    p = stats.t.sf(np.abs(t), freedom)
+    return np.sign(t) * stats.norm.isf(p)
 
 
 @lru_cache
@@ -96,7 +98,8 @@ def _crossing_probability(critical: float, times: list[float], points: int = 201
     # crosses the boundary is counted and leaves.
     crossed = 0.0
     previous_time = 0.0
-    masses, places = np.ones(1), np.zeros(1)
+    masses = np.ones(1)
+    places = np.zeros(1)
     for time in times:
         step_deviation = np.sqrt(time - previous_time)
         bound = critical * np.sqrt(time)
@@ -200,6 +203,7 @@ FIXED = 64
 EXHAUSTIVE = 1024
 """Samples of each text, of the presets that may take them all."""
 CONFIDENCE = 0.97
+"""`Schedule.confidence` of the sequential preset."""
 PRESETS = {
     preset.preset: preset
     for preset in (

@@ -22,11 +22,12 @@ from evaluator.models.network import describe_network
 UNCONDITIONAL = ""
 """The text of unconditional errors."""
 _WIDEST = 2.0
-"""Largest aspect ratio of an image."""
+"""Largest aspect ratio of an image. A longer one is squeezed to it."""
 _TIE_TOLERANCE = 2e-7
 """Tie tolerance of errors in float32. Errors are about 0.01 to 1. Rounding changes them by up to
 1e-7, another text often by less than 1e-5."""
 _BATCH_ON_GPU, _BATCH_ON_CPU = 128, 8
+"""Predictions that are computed together."""
 _LOSSES: dict[str, Callable[..., torch.Tensor]] = {
     "l2": F.mse_loss,
     "l1": F.l1_loss,
@@ -56,13 +57,16 @@ class DiffusionClassifier(PairScorer):
     """{"evaluations": how often the U-Net was evaluated}."""
 
     def __init__(self, adapter: Network, settings: Settings, device: torch.device, name: str):
-        self.adapter, self._settings, self.device = adapter, settings, device
+        self.adapter = adapter
+        self._settings = settings
+        self.device = device
         batch = _BATCH_ON_GPU if device.type == "cuda" else _BATCH_ON_CPU
         self.batch = BatchSize(batch, "evaluation of the diffusion model")
         schedule = settings.schedule
         self._order = schedule.order(settings.seed)
         self._conditions = ConditionCache(adapter)
-        self.passes, self.contested = schedule.total, schedule.early
+        self.passes = schedule.total
+        self.contested = schedule.early
         self.counts = {"evaluations": 0}
         factor = adapter.pipe.vae.config.scaling_factor
         self.info = describe_network(name, self.network, device) | {
@@ -103,11 +107,13 @@ class DiffusionClassifier(PairScorer):
 
     def describe_cost(self, pairs: int, images: int) -> str:
         """A sentence with the number of network evaluations that the pairs and images take."""
+        # Texts that drop out early are not evaluated at all samples.
         most = "at most " if self.contested else ""
+        total = (pairs + images) * self.passes
         return (
             f"{pairs:,} pairs of image and text to score, and {images:,} images without a text: "
-            f"{most}{self.passes:,} evaluations each ({most}{(pairs + images) * self.passes:,} "
-            f"evaluations, fewer where cached)."
+            f"{most}{self.passes:,} evaluations each ({most}{total:,} evaluations, fewer where "
+            f"cached)."
         )
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
@@ -115,12 +121,14 @@ class DiffusionClassifier(PairScorer):
         over all tokenizers."""
         if not texts:
             return []
+        ids = []
         with quiet():
-            ids = [
-                tokenizer(list(texts), verbose=False)["input_ids"]
-                for tokenizer, _ in self.adapter.tokenizers()
-            ]
-        return [max(len(row) for row in rows) for rows in zip(*ids, strict=True)]
+            for tokenizer, _ in self.adapter.tokenizers():
+                ids.append(tokenizer(list(texts), verbose=False)["input_ids"])
+        counts = []
+        for ids_of_text in zip(*ids, strict=True):
+            counts.append(max(len(row) for row in ids_of_text))
+        return counts
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids of all tokenizers side by side, int64 (n, length)."""
@@ -154,8 +162,10 @@ class DiffusionClassifier(PairScorer):
             measure=errors.differences,
         )
         unconditional = np.array([errors.unconditional(image) for image, _ in distinct])
-        scores = -np.stack([relative + unconditional, relative], axis=1)[rows]
-        return scores.astype(np.float32).reshape(len(pairs), len(self.channels))
+        conditional = relative + unconditional
+        scores = -np.stack([conditional, relative], axis=1)
+        # The reshape is for a call without pairs.
+        return scores[rows].astype(np.float32).reshape(len(pairs), len(self.channels))
 
     def latent(self, image: Image.Image) -> torch.Tensor:
         """Latent of an RGB image, float32 (c, h, w)."""
@@ -202,20 +212,23 @@ class DiffusionClassifier(PairScorer):
     ) -> np.ndarray:
         """Errors, float64 (cells,), of cells of the table (samples, texts), numbered row by row."""
         process, device = self.adapter.process, self.device
+        settings = self._settings
         # Texts of one sample share its noise, so each noise is made once.
         rows, row_index = np.unique(cells // len(texts), return_inverse=True)
         shape = tuple(latent.shape)
-        noises = np.stack(
-            [noise(digest, self._settings.seed, int(samples[row]), shape) for row in rows]
-        )
-        added = torch.from_numpy(noises).to(device)
-        level = torch.from_numpy(levels(self._settings.schedule.total)[samples[rows]])
+        noises = []
+        for row in rows:
+            noises.append(noise(digest, settings.seed, int(samples[row]), shape))
+        added = torch.from_numpy(np.stack(noises)).to(device)
+        level = torch.from_numpy(levels(settings.schedule.total)[samples[rows]])
         noisy = process.add_noise(latent, added, level)
         target = process.target(latent, added, level).expand_as(added)
         timesteps = process.timesteps(level).to(device)
 
+        # Each cell has the noise of its sample and the condition of its text.
         index = torch.from_numpy(row_index).to(device)
-        condition = self._conditions.stacked([texts[cell] for cell in cells % len(texts)], device)
+        cell_texts = [texts[cell] for cell in cells % len(texts)]
+        condition = self._conditions.stacked(cell_texts, device)
         predicted = self.adapter.predict(noisy[index], timesteps[index], condition).float()
         loss = _LOSSES[self._settings.loss]
         losses = loss(predicted, target[index], reduction="none").mean((1, 2, 3))
@@ -232,7 +245,8 @@ class _PairErrors:
         images: Sequence[Image.Image],
         pairs: list[tuple[int, str]],
     ):
-        self._classifier, self._pairs = classifier, pairs
+        self._classifier = classifier
+        self._pairs = pairs
         self._digest = {image: image_digest(images[image]) for image, _ in pairs}
         self._latent = {image: classifier.latent(images[image]) for image in self._digest}
         self._unconditional: dict[int, list[float]] = {image: [] for image in self._digest}
@@ -254,16 +268,20 @@ class _PairErrors:
         differences = np.empty((len(rows), len(samples)))
         places_of_image: dict[int, list[int]] = {}
         for place, row in enumerate(rows):
-            places_of_image.setdefault(self._pairs[row][0], []).append(place)
+            image, _ = self._pairs[row]
+            places_of_image.setdefault(image, []).append(place)
         for image, places in places_of_image.items():
+            texts = []
+            for place in places:
+                _, text = self._pairs[rows[place]]
+                texts.append(text)
             # The unconditional text first; it may also be one of the texts.
-            texts = [UNCONDITIONAL, *(self._pairs[rows[place]][1] for place in places)]
-            distinct = list(dict.fromkeys(texts))
+            distinct = list(dict.fromkeys([UNCONDITIONAL, *texts]))
             errors = self._classifier.errors(
                 self._latent[image], self._digest[image], distinct, samples
             )
             unconditional = errors[0]
-            text_rows = [distinct.index(text) for text in texts[1:]]
+            text_rows = [distinct.index(text) for text in texts]
             differences[places] = errors[text_rows] - unconditional
             self._unconditional[image] += unconditional.tolist()
         return differences
@@ -300,6 +318,7 @@ def eliminate(
     without_rivals = set(range(texts)).difference(*running)
     # Edges from winner to loser: `by`, the difference of their means, `after`, their samples.
     beats = nx.DiGraph()
+
     for stage, (before, count) in enumerate(pairwise((0, *schedule.stages))):
         active = sorted(without_rivals.union(*running))
         if not active:
@@ -307,18 +326,21 @@ def eliminate(
         samples = order[before:count]
         table[np.array(active)[:, None], samples] = measure(active, samples)
 
+        # Each contest drops its beaten texts, and ends when one is left.
         samples_by_level = np.sort(order[:count])
         for number, contest in enumerate(running):
             errors = table[np.array(contest)[:, None], samples_by_level]
             beaten = schedule.beaten(errors, stage)
             means = errors.mean(1)
             best = int(means.argmin())
-            for index in np.flatnonzero(beaten):
+            survivors = []
+            for index, text in enumerate(contest):
+                if not beaten[index]:
+                    survivors.append(text)
+                    continue
                 difference = float(means[index] - means[best])
-                beats.add_edge(contest[best], contest[index], by=difference, after=count)
-            running[number] = [
-                text for text, is_beaten in zip(contest, beaten, strict=True) if not is_beaten
-            ]
+                beats.add_edge(contest[best], text, by=difference, after=count)
+            running[number] = survivors
         running = [contest for contest in running if len(contest) > 1]
     return _agree_with_eliminations(np.nanmean(table, axis=1), beats)
 
@@ -332,7 +354,8 @@ def _agree_with_eliminations(errors: np.ndarray, beats: nx.DiGraph) -> np.ndarra
     """
     while not nx.is_directed_acyclic_graph(beats):
         cycle = nx.find_cycle(beats)
-        beats.remove_edge(*min(cycle, key=lambda edge: beats.edges[edge]["after"]))
+        least_certain = min(cycle, key=lambda edge: beats.edges[edge]["after"])
+        beats.remove_edge(*least_certain)
     # Winners first, whose errors may be raised by theirs.
     for winner in nx.topological_sort(beats):
         for loser, edge in beats[winner].items():
@@ -365,10 +388,11 @@ def fit_image(
     stretch = proportions**0.5
     longer_side = side * max(stretch, 1 / stretch)
     shrink = min(1.0, (longest or math.inf) / longer_side)
-    columns, rows = (
-        max(1, round(length * shrink / multiple)) * multiple
-        for length in (side * stretch, side / stretch)
-    )
+    size = []
+    for length in (side * stretch, side / stretch):
+        count = max(1, round(length * shrink / multiple))
+        size.append(count * multiple)
+    columns, rows = size
     return image.resize((columns, rows), Image.Resampling.BICUBIC)
 
 

@@ -55,6 +55,7 @@ _ASYMMETRIC = (
     ),
     select("Tax", split=ASYMMETRIC[0], minus=ASYMMETRIC[1]),
 )
+"""Columns of items of which both texts or neither, or only one of them, name something held out."""
 _SCORES = (
     select("Group", metric="group"),
     select("Text", metric="text"),
@@ -143,7 +144,9 @@ _BUCKETS = {
     "amb_close_none": "close and none → mixed",
     "definitely_unseen": "all none → unseen",
 }
+"""By bucket of samples, the labels of its bindings → its partition."""
 _RULES = {"strict": "seen is perfect", "loose": "seen is perfect or close"}
+"""By rule of `score familiarity`, which samples it counts as seen."""
 
 
 def _audit_rows(audit: Any) -> list[Row]:

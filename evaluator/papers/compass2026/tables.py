@@ -160,7 +160,8 @@ def _effects(number: str, captions: str, rows: list[Selection]) -> PaperTable:
     return PaperTable(number, title, make, f"no result of `{TEXTS}` was given")
 
 
-_LEVELS = {"OAR": _NAMES, "OA": _NAMES[:2], "OR": _NAMES[::2]}
+_LEVELS = {"OAR": _NAMES, "OA": ("object", "attribute"), "OR": ("object", "relation")}
+"""The skills that captions of each level ask for."""
 PAPER = Paper(
     [
         PaperTable("1", "Captions by level", _captions),

@@ -2,7 +2,7 @@
 of its supplement)."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -218,25 +218,36 @@ def _top_captions(inputs: PaperInputs) -> Table:
     for label, texts in zip(inputs.labels, texts_of_label, strict=True):
         if texts:
             with_texts.append((label.runs[0].run, texts))
+
     lines: list[Line] = []
     if with_texts:
         run, texts_of_run = with_texts[0]
         shared = set.intersection(*(set(texts) for _, texts in with_texts))
         for split in _SPLITS:
-            of_split = []
-            for item in shared:
-                if texts_of_run[item][0]["split"] == split.row_filter["split"]:
-                    of_split.append(item)
-            for i, item in enumerate(sorted(of_split, key=_digest_of_name)[:ITEMS_OF_SPLIT]):
+            of_split = _choose_items(shared, texts_of_run, split.row_filter["split"])
+            for i, item in enumerate(of_split):
                 cells = []
                 for label, texts in zip(inputs.labels, texts_of_label, strict=True):
                     cells += _best_cells(label, texts.get(item))
                 names = [split.head, *_image_and_caption(run, item)]
-                lines.append(Line(names, cells, rule=i == 0 and bool(lines)))
+                starts_split = i == 0 and bool(lines)
+                lines.append(Line(names, cells, rule=starts_split))
     columns = []
     for label in inputs.labels:
         columns += [Column("R@1", label.name), Column("Top 3 captions", label.name)]
     return Table(["split", "image", "caption"], columns, lines)
+
+
+def _choose_items(
+    items: Collection[str], texts_of_item: Mapping[str, list[dict[str, Any]]], split: str
+) -> list[str]:
+    """ITEMS_OF_SPLIT items of a split. texts_of_item: the best texts of each item (`_top`)."""
+    of_split = []
+    for item in items:
+        best_text = texts_of_item[item][0]
+        if best_text["split"] == split:
+            of_split.append(item)
+    return sorted(of_split, key=_digest_of_name)[:ITEMS_OF_SPLIT]
 
 
 def _digest_of_name(name: str) -> str:
@@ -256,7 +267,9 @@ def _top(run: Run) -> dict[str, list[dict[str, Any]]]:
     """{item: its best texts}, best first, of systematicity against negatives of both kinds."""
     path = run.folder / "tables" / "top.csv"
     texts_of_item: dict[str, list[dict[str, Any]]] = {}
-    for row in read_csv(path, _COLUMNS).to_pylist() if path.exists() else []:
+    if not path.exists():
+        return texts_of_item
+    for row in read_csv(path, _COLUMNS).to_pylist():
         if row["protocol"] == "systematicity" and row["kind"] == "both":
             texts_of_item.setdefault(row["item_id"], []).append(row)
     return texts_of_item

@@ -2,12 +2,13 @@
 answers that are wrong."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from evaluator.provenance.contamination import mark_of, training_said
+from evaluator.provenance.contamination import describe_training, mark_of
 from evaluator.report.descriptions.measures import measures_table, title_of
 from evaluator.report.writers import latex, markdown
 from evaluator.runs.answered_attributes import AttributesRun
@@ -64,7 +65,7 @@ def _run_data(run: AttributesRun) -> dict[str, Any]:
     return {
         "model": title_of(run),
         "mark": mark_of(run.record),
-        "training": training_said(dict(run.record)),
+        "training": describe_training(dict(run.record)),
         "answered": counts["answered"],
         "questions": counts["questions"],
         "unread": counts["unread"],
@@ -75,7 +76,8 @@ def _run_data(run: AttributesRun) -> dict[str, Any]:
 
 def _spread(lines: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """At most _WRONG_SHOWN lines, evenly spaced, so that they are of all splits and kinds."""
-    step = max(1, -(-len(lines) // _WRONG_SHOWN))
+    # Rounded up, or a few lines too many would be left.
+    step = max(1, ceil(len(lines) / _WRONG_SHOWN))
     return list(lines[::step])
 
 

@@ -156,7 +156,8 @@ def measures_table(
         columns += [Column(title_of(run), split) for run in runs]
         columns += [Column(floor, split) for floor in FLOORS]
     lines = []
-    for measure in dict.fromkeys(measure for _, _, measure in row_of):
+    measures = dict.fromkeys(measure for _, _, measure in row_of)
+    for measure in measures:
         cells: list[Cell] = []
         for split in splits:
             rows = [row_of.get((i, split, measure)) for i in range(len(runs))]
@@ -395,22 +396,31 @@ def _rows_of_measure(run: DescribedRun, measure: str) -> list[Row]:
 
 def _panel_of_bindings(runs: Sequence[DescribedRun]) -> list[dict[str, Any]]:
     """Recall of held-out and of seen bindings on the splits whose images have both."""
-    names = {"recall of held-out bindings": "held-out", "recall of seen bindings": "seen"}
     records = []
     for run in runs:
-        gap_splits = {row["split"] for row in rows_by_split(run) if row["measure"] == BINDING_GAP}
-        for row in rows_by_split(run):
-            if row["split"] in gap_splits and row["measure"] in names:
-                records.append(_record(row, title_of(run), names[row["measure"]]))
+        for row in _recall_of_bindings(run):
+            records.append(_record(row, title_of(run), _SORTS_OF_BINDINGS[row["measure"]]))
+    # Floors do not depend on the model.
     for floor in FLOORS:
-        gap_splits = {
-            row["split"] for row in rows_by_split(runs[0]) if row["measure"] == BINDING_GAP
-        }
-        for row in rows_by_split(runs[0]):
-            is_drawn = row["split"] in gap_splits and row["measure"] in names
-            if is_drawn and row[floor] is not None:
-                records.append(_floor_record(row, floor, names[row["measure"]]))
+        for row in _recall_of_bindings(runs[0]):
+            if row[floor] is not None:
+                records.append(_floor_record(row, floor, _SORTS_OF_BINDINGS[row["measure"]]))
     return records
+
+
+_SORTS_OF_BINDINGS = {"recall of held-out bindings": "held-out", "recall of seen bindings": "seen"}
+"""{measure: its place on the axis}."""
+
+
+def _recall_of_bindings(run: DescribedRun) -> list[Row]:
+    """The rows of _SORTS_OF_BINDINGS on the splits with images that have both sorts."""
+    rows = rows_by_split(run)
+    splits_with_both = {row["split"] for row in rows if row["measure"] == BINDING_GAP}
+    recall = []
+    for row in rows:
+        if row["measure"] in _SORTS_OF_BINDINGS and row["split"] in splits_with_both:
+            recall.append(row)
+    return recall
 
 
 def _panels_by_group(
@@ -446,7 +456,7 @@ def _record(row: Row, series: str, place: Any) -> dict[str, Any]:
         "group": "model",
         "said": f"{cell.text} {cell.interval}".strip(),
         "items": row["images"],
-        "speaks": row["speaks_of"],
+        "speaks": row["population"],
         "chance": None,
         "least": None,
         "most": None,

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from evaluator.descriptions.floors import FLOORS
 from evaluator.protocols.items import split_rank
-from evaluator.provenance.contamination import mark_of, training_said
+from evaluator.provenance.contamination import describe_training, mark_of
 from evaluator.report.descriptions.answers import (
     EXCHANGED,
     INVENTED,
@@ -257,7 +257,7 @@ def _run_data(run: DescribedRun) -> dict[str, Any]:
         "errors": describe_errors(run),
         "reader": describe_reader(record),
         "mark": mark_of(record),
-        "training": training_said(dict(record)),
+        "training": describe_training(dict(record)),
         "record": record,
         "answers": describe_answers(record["answers"]),
         "rows": [_row_data(row) for row in rows_by_split(run)],
@@ -294,7 +294,7 @@ def _row_data(row: Mapping[str, Any]) -> dict[str, Any]:
         "cell": cell_of(row),
         "floors": [cell_of(row, floor) for floor in FLOORS],
         "images": row["images"],
-        "speaks_of": row["speaks_of"],
+        "population": row["population"],
         "places": places,
     }
 

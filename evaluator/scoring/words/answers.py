@@ -95,15 +95,11 @@ def item_scores(
     scores_of_form = {form: ItemScores.empty(*shape) for form in (CHOICE, IMAGES, MATCHING)}
 
     # Questions of several options are scored one by one.
-    yes_no_answers: dict[str, dict[int, Sequence[AnsweredQuestion]]] = defaultdict(dict)
     for key, answers_by_order in questions.items():
         has_own_scores = key.form in (IMAGES, MATCHING)
         scores = scores_of_form[key.form if has_own_scores else CHOICE]
         scores.in_question[list(key.options)] = True
         if key.true is None:
-            # A caption that is asked alone has one order.
-            (row,) = key.options
-            yes_no_answers[key.item][row] = next(iter(answers_by_order.values()))
             continue
         false = frozenset(key.options) - {key.true}
         shares_foils = question_count_of_foils[key.foil_key] > 1
@@ -112,7 +108,7 @@ def item_scores(
             _score_choice(scores, place, choice=choice, sample=sample)
 
     # Captions that were asked alone are scored item by item: one wrong answer decides its item.
-    for answers_of_row in yes_no_answers.values():
+    for answers_of_row in _yes_no_answers(questions).values():
         for place, sample in enumerate(sample_numbers):
             readings = _readings_of_sample(answers_of_row, sample)
             _score_yes_no(scores_of_form[CHOICE], place, readings=readings, truth=rows.truth)
@@ -136,6 +132,19 @@ def _group_by_question(
         key = _QuestionKey(question.item, question.form, question.true, options)
         groups[key][question.order].append(answer)
     return groups
+
+
+def _yes_no_answers(
+    questions: Mapping[_QuestionKey, AnswersByOrder],
+) -> dict[str, dict[int, Sequence[AnsweredQuestion]]]:
+    """By item, and by the row of each caption that was asked alone, its answers."""
+    answers: dict[str, dict[int, Sequence[AnsweredQuestion]]] = defaultdict(dict)
+    for key, answers_by_order in questions.items():
+        if key.true is None:
+            # A single option has one order.
+            (row,) = key.options
+            answers[key.item][row] = next(iter(answers_by_order.values()))
+    return answers
 
 
 def _score_choice(scores: ItemScores, place: int, *, choice: _Choice, sample: int | None) -> None:
@@ -218,7 +227,8 @@ def _score_yes_no(
 def _reasons_without_label(readings: Iterable[Reading]) -> tuple[str, str]:
     """Why a request failed, and why an answer has no label, of the first of each; "" if none
     did."""
-    failure = unread = ""
+    failure = ""
+    unread = ""
     for reading in readings:
         if reading.label is not None:
             continue

@@ -51,7 +51,12 @@ chosen option (yes 0, no 1), or why there is none, as read when the file was wri
 
 
 def write_answers(folder: Path, answered: Sequence[AnsweredQuestion]) -> None:
-    """Write answers.parquet in the folder of a run."""
+    """Write answers.parquet in the folder of a run.
+
+    Args:
+        folder: The folder.
+        answered: The questions with their answers, in the order of the rows.
+    """
     rows = [
         {
             "item_id": answer.question.item,
@@ -107,7 +112,9 @@ def _question_of_row(row: Mapping[str, Any], rows: Candidates) -> Question | Non
     """The question of a row of answers.parquet; None if no item has such a question."""
     if None in (row["order"], row["sample"], row["answer"], row["finish"]):
         return None
-    item, form, options = row["item_id"], row["form"], tuple(row["options"] or ())
+    item = row["item_id"]
+    form = row["form"]
+    options = tuple(row["options"] or ())
     for option in options:
         is_row = option is not None and 0 <= option < len(rows.item)
         if not is_row or rows.item[option] != item:

@@ -34,6 +34,8 @@ from generator.dataset.reader import Benchmark
 logger = logging.getLogger(__name__)
 _FINISHES = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
 """Inspect's reason why an answer ended → ours; all others count as "stop"."""
+_FAILED_REQUEST = "[LMMS_EVAL_REQUEST_FAILED"
+"""How lmms-eval 0.7 begins what it logs for a request that failed."""
 MOST_SAMPLES = 1000
 """Most samples of a question, as of `score ask`."""
 _LogRow = tuple[str, int, Answer]
@@ -69,14 +71,17 @@ def read_log(path: Path) -> Log | pa.Table:
     is_log = path.is_file() and (suffix == ".eval" or (suffix == ".json" and not _is_list(path)))
     rows: Iterator[_LogRow]
     if is_log:
-        tool, rows = "Inspect", _inspect_rows(_read_inspect_log(path), path)
+        tool = "Inspect"
+        rows = _inspect_rows(_read_inspect_log(path), path)
     else:
         table = read_workbook(path) if suffix == ".xlsx" and path.is_file() else read_table(path)
         columns = set(table.column_names)
         if "score" not in columns and "doc_hash" in columns:
-            tool, rows = "lmms-eval", _lmms_eval_rows(table)
+            tool = "lmms-eval"
+            rows = _lmms_eval_rows(table)
         elif "score" not in columns and "prediction" in columns:
-            tool, rows = "VLMEvalKit", _vlmevalkit_rows(table, path)
+            tool = "VLMEvalKit"
+            rows = _vlmevalkit_rows(table, path)
         else:
             return table
     answers: dict[str, dict[int, Answer]] = defaultdict(dict)
@@ -101,7 +106,8 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[AnsweredQuestion],
         UserError: The log answers questions of another benchmark, or lacks some questions of every
             item.
     """
-    rows, prompt = Candidates(benchmark), read_prompt(None)
+    rows = Candidates(benchmark)
+    prompt = read_prompt(None)
     answered_of_item: dict[str, list[AnsweredQuestion]] = defaultdict(list)
     question_counts: dict[str, int] = {}
     orders: Counter[tuple[str, str, frozenset[int]]] = Counter()
@@ -207,7 +213,12 @@ def _lmms_eval_rows(table: pa.Table) -> Iterator[_LogRow]:
             text = text[0]
         right = row.get("right")
         name = right.get("id") if isinstance(right, dict) else row.get("doc_id")
-        yield str(name), 0, Answer(str(text or ""))
+        answer = str(text or "")
+        # lmms-eval writes the error of a failed request in place of the answer.
+        if answer.startswith(_FAILED_REQUEST):
+            yield str(name), 0, Answer("", f"{FAILED}{answer}")
+        else:
+            yield str(name), 0, Answer(answer)
 
 
 def _vlmevalkit_rows(table: pa.Table, path: Path) -> Iterator[_LogRow]:
@@ -250,7 +261,8 @@ def _inspect_rows(log: dict[str, Any], path: Path) -> Iterator[_LogRow]:
 def _inspect_row(sample: dict[str, Any]) -> _LogRow:
     name = str(sample["id"])
     epoch = int(sample.get("epoch") or 1) - 1
-    output, error = sample.get("output") or {}, sample.get("error") or {}
+    output = sample.get("output") or {}
+    error = sample.get("error") or {}
     first_choice = (output.get("choices") or [{}])[0]
     finish = _FINISHES.get(first_choice.get("stop_reason") or "stop", "stop")
     if error:

@@ -74,7 +74,8 @@ class Prompt:
     @property
     def digest(self) -> str:
         """12 hex digits of SHA-256 that identify the prompt."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
+        content = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
 
     def ask(self, question: Question, rows: Candidates) -> tuple[str, list[str]]:
         """Put a question into words.
@@ -95,7 +96,8 @@ class Prompt:
         if question.form == SAME_SCENE:
             return self.same_scene.strip(), scenes
         if question.form == MATCHING:
-            template, option_texts = self.matching, self.assignments(captions)
+            template = self.matching
+            option_texts = self.assignments(captions)
         elif question.form == QUARTER_TURNS:
             template, option_texts = self.quarter_turns, captions
         elif question.form == TAKEN_FROM:
@@ -150,7 +152,18 @@ def read_prompt(path: Path | None) -> Prompt:
 
 
 def prompt_of(record: Mapping[str, Any], path: object = "of the run") -> Prompt:
-    """The prompt with the fields of `record`. Raises UserError for invalid values."""
+    """Make a prompt of its recorded fields.
+
+    Args:
+        record: The fields of `Prompt`, such as a run records them.
+        path: Where they are from, for messages.
+
+    Returns:
+        The prompt.
+
+    Raises:
+        UserError: A field is missing or invalid.
+    """
     try:
         return TypeAdapter(Prompt).validate_python(record)
     except ValidationError as error:

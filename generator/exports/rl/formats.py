@@ -1,7 +1,8 @@
 """The columns that each trainer reads.
 
 Every format has the question, the image's bytes, the record by which an answer is judged, and
-columns of difficulty. The reward function that a trainer loads is a program in this folder.
+columns that name it and say how difficult it is. The reward function that a trainer loads is a
+program in this folder.
 """
 
 import json
@@ -14,30 +15,32 @@ import pyarrow as pa
 from generator.exports.rl.questions import RewardedQuestion
 
 Row = dict[str, Any]
-"""A row by column."""
+"""One row: a value by column."""
 
-_TEXT = pa.string()
-_WHOLE = pa.int32()
-_MESSAGES = pa.list_(pa.struct([("role", _TEXT), ("content", _TEXT)]))
-# Older versions of verl pass what stands beside `bytes` on to another library.
-_BYTES = pa.list_(pa.struct([("bytes", pa.binary())]))
-_IMAGES = pa.list_(pa.struct([("bytes", pa.binary()), ("path", _TEXT)]))
+_STRING = pa.string()
+_INT32 = pa.int32()
+_MESSAGES = pa.list_(pa.struct([("role", _STRING), ("content", _STRING)]))
+# A list of images. Older versions of verl pass every key beside `bytes` on to a library that does
+# not know it, so only TRL gets `path`, which the class Image of `datasets` has.
+_IMAGES_WITHOUT_PATH = pa.list_(pa.struct([("bytes", pa.binary())]))
+_IMAGES_WITH_PATH = pa.list_(pa.struct([("bytes", pa.binary()), ("path", _STRING)]))
 _IMAGE_FEATURES = {
     "info": {"features": {"images": {"feature": {"_type": "Image"}, "_type": "List"}}}
 }
-"""Tells the library `datasets` that the column has images. verl and EasyR1 decode bytes themselves,
-and may run with versions of `datasets` that do not know this form."""
-_LABELS = {
-    "id": _TEXT,
-    "task": _TEXT,
-    "split": _TEXT,
-    "scene_id": _TEXT,
-    "objects": _WHOLE,
-    "interference": _WHOLE,
-    "load": _WHOLE,
+"""Tells the library `datasets` that the column `images` has images; in the files of TRL alone. verl
+and EasyR1 decode bytes themselves, and may run with versions of `datasets` that do not know this
+form."""
+_LABEL_TYPES = {
+    "id": _STRING,
+    "task": _STRING,
+    "split": _STRING,
+    "scene_id": _STRING,
+    "objects": _INT32,
+    "interference": _INT32,
+    "load": _INT32,
 }
-_IMAGE_PLACE = "<image>\n"
-"""Where verl and EasyR1 put the image into the words."""
+_IMAGE_PLACEHOLDER = "<image>\n"
+"""Where verl and EasyR1 put the image into the words. TRL and verifiers take images apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +52,10 @@ class Format:
     row: Callable[[RewardedQuestion, bytes, str], Row]
     """Makes a row of a question, the PNG of its image, and the name of the export."""
     programs: Mapping[str, str]
-    """By path in the export, the program to write there, a file in this folder. PACKAGE in a path
-    stands for the name of the export."""
+    """By path in the export, the file of this folder that is written there. PACKAGE stands for the
+    name of the export. `.jinja` files are filled in, `.txt` files are copied."""
     data: str
-    """Folder of the Parquet files in the export."""
+    """Folder of the Parquet files in the export; PACKAGE as in `programs`."""
 
 
 def _labels_of(question: RewardedQuestion) -> Row:
@@ -72,11 +75,11 @@ def _record_of(question: RewardedQuestion) -> str:
 
 
 def _verl_row(question: RewardedQuestion, png: bytes, name: str) -> Row:
-    # verl averages validation rewards over each data_source.
+    # verl averages validation rewards over each data_source, so each task and split has its own.
     source = f"{name}/{question.task}/{question.split}"
     return {
         "data_source": source,
-        "prompt": [{"role": "user", "content": _IMAGE_PLACE + question.prompt}],
+        "prompt": [{"role": "user", "content": _IMAGE_PLACEHOLDER + question.prompt}],
         "images": [{"bytes": png}],
         "ability": question.task,
         "reward_model": {"style": "rule", "ground_truth": _record_of(question)},
@@ -87,7 +90,7 @@ def _verl_row(question: RewardedQuestion, png: bytes, name: str) -> Row:
 def _easyr1_row(question: RewardedQuestion, png: bytes, name: str) -> Row:
     return {
         "images": [{"bytes": png}],
-        "problem": _IMAGE_PLACE + question.prompt,
+        "problem": _IMAGE_PLACEHOLDER + question.prompt,
         "answer": _record_of(question),
         **_labels_of(question),
     }
@@ -113,7 +116,9 @@ def _verifiers_row(question: RewardedQuestion, png: bytes, name: str) -> Row:
 
 FORMATS: dict[str, Format] = {
     "verifiers": Format(
-        schema=pa.schema({"prompt": _TEXT, "image": pa.binary(), "truth": _TEXT, **_LABELS}),
+        schema=pa.schema(
+            {"prompt": _STRING, "image": pa.binary(), "truth": _STRING, **_LABEL_TYPES}
+        ),
         row=_verifiers_row,
         programs={
             "pyproject.toml": "pyproject.toml.jinja",
@@ -125,12 +130,12 @@ FORMATS: dict[str, Format] = {
     "verl": Format(
         schema=pa.schema(
             {
-                "data_source": _TEXT,
+                "data_source": _STRING,
                 "prompt": _MESSAGES,
-                "images": _BYTES,
-                "ability": _TEXT,
-                "reward_model": pa.struct([("style", _TEXT), ("ground_truth", _TEXT)]),
-                "extra_info": pa.struct(list(_LABELS.items())),
+                "images": _IMAGES_WITHOUT_PATH,
+                "ability": _STRING,
+                "reward_model": pa.struct([("style", _STRING), ("ground_truth", _STRING)]),
+                "extra_info": pa.struct(list(_LABEL_TYPES.items())),
             }
         ),
         row=_verl_row,
@@ -138,14 +143,16 @@ FORMATS: dict[str, Format] = {
         data=".",
     ),
     "easyr1": Format(
-        schema=pa.schema({"images": _BYTES, "problem": _TEXT, "answer": _TEXT, **_LABELS}),
+        schema=pa.schema(
+            {"images": _IMAGES_WITHOUT_PATH, "problem": _STRING, "answer": _STRING, **_LABEL_TYPES}
+        ),
         row=_easyr1_row,
         programs={"reward.py": "easyr1_reward.py.txt"},
         data=".",
     ),
     "trl": Format(
         schema=pa.schema(
-            {"prompt": _MESSAGES, "images": _IMAGES, "truth": _TEXT, **_LABELS},
+            {"prompt": _MESSAGES, "images": _IMAGES_WITH_PATH, "truth": _STRING, **_LABEL_TYPES},
             metadata={"huggingface": json.dumps(_IMAGE_FEATURES)},
         ),
         row=_trl_row,
@@ -153,4 +160,4 @@ FORMATS: dict[str, Format] = {
         data=".",
     ),
 }
-"""By name of --format."""
+"""The formats, by the value of --format."""

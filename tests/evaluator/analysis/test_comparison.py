@@ -21,7 +21,7 @@ from evaluator.statistics.difference import (
     mcnemar,
     model_difference,
 )
-from evaluator.statistics.intervals import speaks_of
+from evaluator.statistics.intervals import describe_population
 from generator.base.clusters import Clusters, vocabulary_size
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
@@ -71,7 +71,7 @@ def assert_row(row: dict[str, Any], part: pd.DataFrame, clusters: Clusters) -> N
     )
     columns = ("first_mean", "second_mean", "difference", "low", "high")
     assert [row[name] for name in columns] == pytest.approx(numbers, abs=1e-6)
-    assert row["speaks_of"] == speaks_of(clusters, models="these trainings")
+    assert row["population"] == describe_population(clusters, models="these trainings")
     assert row["block_seeds_needed"] == block_seeds_needed(expected, 0.05)
     assert row["items_needed"] == items_needed(expected, 0.05, len(part))
     least = detectable(expected)
@@ -184,7 +184,7 @@ def test_the_order_of_models_and_items_does_not_matter(tmp_path: Path) -> None:
     for row, other in zip(before, turned, strict=True):
         assert (row["first"], row["difference"]) == (other["second"], -other["difference"])
         assert (row["low"], row["high"]) == pytest.approx((-other["high"], -other["low"]), abs=0.02)
-        same = ("leader", "detectable", "p_mcnemar", "speaks_of")
+        same = ("leader", "detectable", "p_mcnemar", "population")
         assert [row[key] for key in same] == [other[key] for key in same]
         assert (row["p"], row["q"]) == pytest.approx((other["p"], other["q"]))
     table = pd.read_csv(b).sample(frac=1, random_state=0)
@@ -213,7 +213,7 @@ def test_rows_are_written_as_csv_and_columns_that_a_table_lacks_are_empty_there(
     assert set(row) == set(comparison["rows"][0])
     assert (row["first"], row["split"], row["difference"]) == ("a", "s", 0.1)
     assert pd.isna([row["protocol"], row["kind"]]).all()
-    assert (row["speaks_of"], row["bindings"]) == (UNKNOWN + "these trainings", 0)
+    assert (row["population"], row["bindings"]) == (UNKNOWN + "these trainings", 0)
 
 
 def test_a_lead_that_changes_sides_is_a_flip(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_seeds_are_trainings_of_one_model_whose_spread_widens_the_interval(tmp_p
     (one,), (other,) = near["rows"], far["rows"]
     assert (one["leader"], other["leader"]) == ("a", None)
     assert other["difference"] == pytest.approx(0.6 - 0.5)  # the mean over the seeds
-    assert (one["first_runs"], one["second_runs"], one["speaks_of"]) == (
+    assert (one["first_runs"], one["second_runs"], one["population"]) == (
         2,
         1,
         UNKNOWN + "new trainings",

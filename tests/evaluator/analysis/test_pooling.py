@@ -112,7 +112,7 @@ def test_loads_are_pooled_too() -> None:
 
 def test_runs_without_their_items_speak_of_blocks() -> None:
     (entry,) = pool_runs([trained(value, block, 0) for value, block in ((0.5, "a"), (0.6, "b"))])
-    assert entry["rows"][0]["speaks_of"] == "blocks like these; new trainings"
+    assert entry["rows"][0]["population"] == "blocks like these; new trainings"
     (alone,) = pool_runs([trained(value, "a", seed) for value, seed in ((0.5, 0), (0.6, 1))])
     assert (alone["rows"][0]["low"], alone["rows"][0]["p"]) == (None, None)
 
@@ -175,7 +175,7 @@ def test_turns_are_one_analysis_of_their_items(tmp_path: Path) -> None:
     assert unseen["value"] == pytest.approx(
         np.mean([run["rows"][1]["value"] for run in runs]), abs=1e-6
     )
-    assert unseen["speaks_of"] == "this vocabulary (4 values, 3 objects); new trainings"
+    assert unseen["population"] == "this vocabulary (4 values, 3 objects); new trainings"
     assert (
         unseen["low_wider"]
         < unseen["low"]
@@ -190,7 +190,7 @@ def test_turns_are_one_analysis_of_their_items(tmp_path: Path) -> None:
     # With one training a turn, bindings cannot be told from trainings.
     (once,) = pool_runs(runs[::2])
     assert (
-        once["rows"][1]["speaks_of"]
+        once["rows"][1]["population"]
         == "this vocabulary (4 values, 3 objects); bindings like these; new trainings"
     )
     assert any("one training" in note for note in spread_notes([once]))
@@ -212,7 +212,7 @@ def test_evaluations_in_memory_are_pooled_as_their_folders_are(
     assert pool(evaluations) == pool_runs(runs)
     assert caplog.text == ""
     (entry,) = pool_runs(without_folder)
-    assert entry["rows"][2]["speaks_of"] == "blocks like these; new trainings"
+    assert entry["rows"][2]["population"] == "blocks like these; new trainings"
     assert "intervals are Student's t over blocks" in caplog.text
 
 

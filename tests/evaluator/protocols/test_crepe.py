@@ -127,7 +127,7 @@ def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: s
     for row, less in zip(results["rows"], narrow["rows"], strict=True):
         assert row["kind"] != "raw" or less["high"] - less["low"] < row["high"] - row["low"]
     population_of_split = {
-        row["split"]: row["speaks_of"] for row in results["rows"] if row["kind"] != "raw"
+        row["split"]: row["population"] for row in results["rows"] if row["kind"] != "raw"
     }
     for metric, turned in zip(OWN_METRICS, (False, True), strict=True):
         for split, n in {(fold.split, fold.n) for fold in folds}:
@@ -150,7 +150,7 @@ def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: s
             assert row["value"] == pytest.approx(statistics.fmean(right), abs=2e-6)
             assert (row["items"], row["ties"], row["unscored"]) == (len(right), ties, unscored)
             assert row["chance"] == pytest.approx(1 / len(members[0].images), abs=1e-6)
-            assert row["speaks_of"] == population_of_split[split]
+            assert row["population"] == population_of_split[split]
             sd = pytest.approx(statistics.stdev(means), abs=2e-6) if len(members) > 1 else None
             assert row["sd"] == sd
 

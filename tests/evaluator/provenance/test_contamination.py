@@ -176,7 +176,7 @@ def test_items_comparisons_cards_and_papers_figures_say_so_too(
     ):
         assert value.metric_name.endswith("(CONTAMINATED)")
         assert value.metric_args["mark"].startswith(mark_start)
-        assert "speaks_of" in value.metric_args
+        assert "population" in value.metric_args
     for labelled_runs in (
         [f"CLIP / frozen={runs[0]}"],
         [f"CLIP / frozen={runs[0]}", f"blind={runs[1]}"],

@@ -32,7 +32,7 @@ ROW: Row = {
     "high_fixed": None,
     "low_wider": 0.35,
     "high_wider": 0.65,
-    "speaks_of": "this vocabulary (8 values, 12 objects); bindings like these; this model",
+    "population": "this vocabulary (8 values, 12 objects); bindings like these; this model",
     "items": 1200,
     "clusters": 30,
     "ties": 3,

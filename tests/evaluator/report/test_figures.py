@@ -67,7 +67,7 @@ def test_points_are_the_rows_of_the_results(results: Row) -> None:
                 assert record[name] == (
                     None if row[name] is None else pytest.approx(100 * row[name], abs=1e-3)
                 )
-            assert (record["items"], record["speaks"]) == (row["items"], row["speaks_of"])
+            assert (record["items"], record["speaks"]) == (row["items"], row["population"])
     assert {record["x"] for records in figure.panels.values() for record in records} == {
         "seen",
         "partial",
@@ -301,7 +301,7 @@ def test_differences_are_drawn_first_minus_second() -> None:
         "difference": -0.1,
     }
     (figure,) = differences(
-        {"rows": [{**row, "low": -0.2, "high": 0.05, "items": 9, "speaks_of": "x"}]}
+        {"rows": [{**row, "low": -0.2, "high": 0.05, "items": 9, "population": "x"}]}
     )
     ((record,),) = figure.panels.values()
     assert (record["series"], record["value"], record["low"], record["high"]) == (

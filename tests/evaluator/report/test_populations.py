@@ -26,13 +26,13 @@ def run(bags: None, drawn: Path, tmp_path: Path) -> Path:
 def test_each_number_says_of_what_it_speaks(run: Path, tmp_path: Path) -> None:
     (results,), _ = write_page([read_named(str(run))], tmp_path / "page.html")
     rows = [row for row in results["rows"] if row["low"] is not None]
-    assert {row["speaks_of"] for row in rows if row["split"] in ("seen", "unseen")} == {CLAIM}
-    assert all(row["speaks_of"] for row in rows)
+    assert {row["population"] for row in rows if row["split"] in ("seen", "unseen")} == {CLAIM}
+    assert all(row["population"] for row in rows)
     page = re.sub(
         r"\s+", " ", re.sub(r"<[^>]*>", " ", (tmp_path / "page.html").read_text(encoding="utf-8"))
     )
     terminal = succeed("report", run, "--hub", tmp_path, "--out", tmp_path / "page.html").stdout
-    for text in {row["speaks_of"] for row in rows}:
+    for text in {row["population"] for row in rows}:
         assert text in page
     assert f"{CLAIM} (docs/statistics.md)" in terminal
     assert WIDER in succeed("report", run, "--full", "--out", tmp_path / "page.html").stdout
@@ -41,15 +41,15 @@ def test_each_number_says_of_what_it_speaks(run: Path, tmp_path: Path) -> None:
         "no values"
     ):
         of = {
-            row["speaks_of"]
+            row["population"]
             for row in rows
             if row["split"] == value.dataset_split and not row["is_gap"]
         }
-        assert value.metric_args.get("speaks_of") in of or "low" not in value.metric_args
+        assert value.metric_args.get("population") in of or "low" not in value.metric_args
     for table in (run / "tables" / "summary.csv", tmp_path / "page.csv"):
         written = pd.read_csv(table)
-        assert written[written["low"].notna()]["speaks_of"].notna().all()
-        assert CLAIM in set(written["speaks_of"])
+        assert written[written["low"].notna()]["population"].notna().all()
+        assert CLAIM in set(written["population"])
 
 
 def test_numbers_of_tables_without_bindings_claim_none(tmp_path: Path) -> None:

@@ -305,7 +305,7 @@ def test_what_familiarity_gains_is_said_only_beyond_chance() -> None:
 
 
 def test_every_interval_names_its_claim() -> None:
-    blocks = {**SEEN, "speaks_of": "groups like these; the bindings are not known; this model"}
+    blocks = {**SEEN, "population": "groups like these; the bindings are not known; this model"}
     assert "(95%, groups like these)" in judge(entry_of(blocks)).sentence
     for _, entry, _ in CASES.values():
         sentence = plain(judge(entry).sentence)

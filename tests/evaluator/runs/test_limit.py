@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 from evaluator import evaluate
-from evaluator.runs.parts import items_in_splits, limit_items, limit_said, record_limit
+from evaluator.runs.parts import describe_limit, items_in_splits, limit_items, record_limit
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark
 from tests.evaluator.conftest import score_command, succeed
@@ -34,10 +34,10 @@ def test_a_split_that_a_limit_empties_is_said(benchmark: Benchmark) -> None:
     items = benchmark.items_of("binary")
     assert record["of"] == {"binary": items.num_rows}
     assert len(record["empty"]["binary"]) == len(pc.unique(items["split"])) - 1
-    (sentence,) = limit_said(record)
+    (sentence,) = describe_limit(record)
     assert sentence.startswith("The limit of 1 items left 'binary' no items of ")
     record = record_limit(benchmark, benchmark, protocols=["binary"], limit=10**6)
-    assert limit_said(record) == []
+    assert describe_limit(record) == []
 
 
 def test_some_splits_alone_are_scored(

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.statistics.intervals import NOT_OF_BINDINGS, speaks_of
+from evaluator.statistics.intervals import NOT_OF_BINDINGS, describe_population
 from generator.base.clusters import Clusters
 
 
@@ -54,15 +54,17 @@ def test_some_of_the_items_keep_what_they_share(
 
 def test_items_whose_scenes_name_no_binding_speak_of_none() -> None:
     some = Clusters.of(["x", "y"], ["red:cube", ""])
-    assert speaks_of(some.take(np.array([1]))) == f"{NOT_OF_BINDINGS}; this model"
-    assert speaks_of(some).endswith("; 1 of 2 items name no binding")
+    assert describe_population(some.take(np.array([1]))) == f"{NOT_OF_BINDINGS}; this model"
+    assert describe_population(some).endswith("; 1 of 2 items name no binding")
 
 
 def test_a_part_of_the_items_speaks_of_the_whole_vocabulary() -> None:
     some = Clusters.of(["x", "y"], ["red:cube", "blue:ball"]).take(np.array([0]))
     assert (
-        speaks_of(some) == "this vocabulary (2 values, 2 objects); bindings like these; this model"
+        describe_population(some)
+        == "this vocabulary (2 values, 2 objects); bindings like these; this model"
     )
     assert (
-        speaks_of(some, finite_bindings=True) == "this vocabulary (2 values, 2 objects); this model"
+        describe_population(some, finite_bindings=True)
+        == "this vocabulary (2 values, 2 objects); this model"
     )

@@ -14,6 +14,11 @@ train = { epochs = 1, batch = 16 }
 
 [models.length]
 spec = "blind:length"
+
+[models.short]
+spec = "blind:length"
+tracks = ["zero-shot"]
+run = { limit = 4 }
 """
 # A model that loads, and fails when it is asked.
 FAILING = """
@@ -35,11 +40,16 @@ def test_from_a_suite_to_its_page(suite_folder: Path, tmp_path: Path) -> None:
     assert {name: set(tracks) for name, tracks in results["models"].items()} == {
         "dual": {"bind"},
         "length": {"bind", "zero-shot"},
+        "short": {"zero-shot"},
     }
+    assert results["restrictions"] == {"short": "at most 4 items of a protocol"}
     assert results["models"]["dual"]["bind"]["seen"]["questions"] == 2
     # The best model of the first track stands first.
     table = (out / "index.md").read_text()
-    unseen = {name: tracks["bind"]["unseen"]["value"] for name, tracks in results["models"].items()}
+    assert "short: asked at most 4 items of a protocol" in table
+    unseen = {
+        name: results["models"][name]["bind"]["unseen"]["value"] for name in ("dual", "length")
+    }
     first, second = sorted(unseen, key=lambda name: table.index(f"| {name} "))
     assert unseen[first] >= unseen[second]
     assert results["marked"] == {}

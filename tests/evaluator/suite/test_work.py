@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from evaluator.suite.models import SuiteModel, named_models
-from evaluator.suite.work import Asked, count_questions, plan_work
+from evaluator.suite.work import PlannedRun, count_questions, plan_work
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.suite.definition import Suite
 
 
-def runs_of(root: Path, suite: Suite, **models: SuiteModel) -> list[Asked]:
+def runs_of(root: Path, suite: Suite, **models: SuiteModel) -> list[PlannedRun]:
     return list(plan_work(root, suite, models).runs)
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,8 @@ def test_lmms_eval_gets_a_group_of_tasks_by_protocol_and_split(
         called = [content[key] for key in ("doc_to_visual", "doc_to_text", "process_results")]
         called += [metric["aggregation"] for metric in content["metric_list"]]
         assert all(name_in_utils.removeprefix("utils.") in functions for name_in_utils in called)
+        units = {metric["metric"] for metric in content["metric_list"]}
+        assert ("group_score" in units) == ("matching_score" in units) == ("_pairs_" in name)
         rows = lines(task, f"{name}.jsonl")
         assert len({(row["protocol"], row["split"]) for row in rows}) == 1
         assert {row["split"] for row in rows} == {"unseen"}
@@ -154,6 +157,41 @@ def test_an_answer_is_right_in_one_order_a_question_in_all_and_an_item_in_all_it
     )  # an order is missing
     refused = [result_of(row, "I cannot see the image.") for row in rows]
     assert share_of(refused, "right") == 0
+
+
+def test_scores_of_pairs_count_their_own_questions(task: Path) -> None:
+    """The group score leaves out the questions of matching."""
+    (path,) = task.glob("*_pairs_unseen_part.jsonl")
+    rows = lines(task, path.name)
+    wrong = {"text_score": "choice", "image_score": "images", "matching_score": "matching"}
+    for unit, form in wrong.items():
+        results = [result_of(row, row["answer"] if row["form"] != form else "?") for row in rows]
+        units = ("text_score", "image_score", "group_score", "matching_score", "right_items")
+        shares = {name: share_of(results, name) for name in units}
+        assert shares == {
+            **dict.fromkeys(wrong, 1),
+            unit: 0,
+            "group_score": float(form == "matching"),
+            "right_items": 0,
+        }
+
+
+def test_an_item_about_one_image_has_no_group_score(rendered: Path) -> None:
+    dataset = Dataset.open(rendered)
+    rows = QuestionSet(dataset, dataset.benchmark(), protocols=("binary",)).rows()
+    assert {row["of_group_score"] for row in rows} == {0}
+    assert np.isnan(share_of([result_of(row, "A") for row in rows], "group_score"))
+
+
+def test_only_right_has_a_score_that_lmms_eval_computes_errors_of(
+    task: Path, functions: dict[str, Any]
+) -> None:
+    (path,) = task.glob("*_binary_unseen_part.jsonl")
+    row = lines(task, path.name)[0]
+    result = functions["process_results"](row, [row["answer"]])
+    assert [name for name, value in result.items() if "score" in value] == ["right"]
+    failed = f"[LMMS_EVAL_REQUEST_FAILED after 5 retries] ANSWER: {row['answer']}"
+    assert functions["process_results"](row, [failed])["right"]["score"] == 0
 
 
 def test_the_error_of_a_share_is_that_of_its_cluster_means() -> None:
@@ -194,6 +232,7 @@ def test_the_copied_reader_reads_every_answer_as_score_ask_does(
         "orders": 1,
         "questions": 1,
         "of_form": 1,
+        "of_group_score": 0,
         "answer": "",
     }
     questions = [
@@ -249,12 +288,50 @@ def test_each_metric_of_inspect_says_that_it_takes_samples(rendered: Path, tmp_p
             decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
             if any(decorator.startswith("metric(") for decorator in decorators):
                 makers.append(node)
-    assert len(makers) == 2
+    assert len(makers) == 3
     for maker in makers:
         (compute,) = [node for node in maker.body if isinstance(node, ast.FunctionDef)]
         annotation = compute.args.args[0].annotation
         assert annotation is not None
         assert ast.unparse(annotation) == "list[SampleScore]"
+
+
+def test_inspect_reports_every_unit_by_protocol_and_split(
+    rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The metric by_part of task.py, with stand-ins for what it imports of Inspect."""
+    for name in ("inspect_ai", *(f"inspect_ai.{part}" for part in PARTS_OF_INSPECT)):
+        monkeypatch.setitem(sys.modules, name, StandIn(name))
+    out = exported(rendered, "inspect", tmp_path / "out", "--split", "unseen")
+    rows = lines(out)
+    functions = runpy.run_path(str(out / "task.py"))
+    scores = []
+    for row in rows:
+        sample = functions["sample"](row, False)
+        value = float(row["form"] != "matching")
+        score = SimpleNamespace(as_float=lambda value=value: value)
+        scores.append(SimpleNamespace(sample_metadata=sample["metadata"], score=score))
+    values = functions["by_part"]()(scores)
+    assert values["binary unseen right_items"] == 1
+    assert values["pairs unseen group_score"] == 1
+    assert values["pairs unseen matching_score"] == values["pairs unseen right_items"] == 0
+    assert values["pairs unseen text_score_stderr"] == 0
+    assert "binary unseen text_score" not in values
+
+
+PARTS_OF_INSPECT = ("dataset", "model", "scorer", "solver")
+
+
+class StandIn(ModuleType):
+    """A module of Inspect whose functions return their keywords, and whose decorators do
+    nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "task":
+            return lambda function: function
+        if name in ("metric", "scorer"):
+            return lambda **_keywords: lambda function: function
+        return lambda *_values, **keywords: keywords
 
 
 def test_vlmevalkit_gets_a_tsv_for_circular_evaluation(rendered: Path, tmp_path: Path) -> None:

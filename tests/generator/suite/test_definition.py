@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from generator.base.errors import UserError
+from generator.dataset.reader import Dataset
+from generator.describe.benchmark import write_benchmarks
 from generator.describe.request import read_text_preset
 from generator.plan.options import WorldOptions
 from generator.plan.prepare import plan_world, prepare
@@ -19,9 +21,10 @@ from generator.suite.definition import (
     suite_names,
     suite_path,
 )
-from generator.suite.digests import plan_digest, read_published
+from generator.suite.digests import plan_digest, read_published, texts_digest
 from generator.suite.forms import STANDARD, check_form, fresh_form, seeds_of
-from generator.suite.making import read_making
+from generator.suite.making import read_making, write_texts
+from tests.generator.unrendered import write_planned
 from tests.paths import CHECKOUT
 
 QUICK_PLANS = {("tiny", "zero-shot/things"), ("tiny", "describe/shapes")}
@@ -218,3 +221,18 @@ def test_plans_have_the_published_digests(part: str, key: str, tmp_path: Path) -
     (job,) = [job for job in read_making("jackalope-1", part=part).jobs() if job.key == key]
     plan_world(job.prepared, tmp_path)
     assert plan_digest(tmp_path) == PUBLISHED.parts[part][key].plan
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "key",
+    # Own directions depend on where objects stand, and so on the shape of the image, which worlds
+    # without rendering do not have.
+    [key for key in PUBLISHED.parts["tiny"] if not key.startswith("frames/")],
+)
+def test_texts_have_the_published_digests(key: str, tmp_path: Path) -> None:
+    (job,) = [job for job in read_making("jackalope-1", part="tiny").jobs() if job.key == key]
+    write_planned(tmp_path, job.prepared)
+    write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False)
+    write_texts(job, tmp_path)
+    assert texts_digest(Dataset.open(tmp_path)) == PUBLISHED.parts["tiny"][key].texts

@@ -214,6 +214,24 @@ def test_items_whose_orders_the_log_lacks_are_unscored_unless_they_are_wrong_alr
     assert outcomes(tmp_path / "run")[rows[-1]["item"], "accuracy", ""][0] == ("0" if wrong else "")
 
 
+def test_a_request_that_failed_in_lmms_eval_leaves_its_item_unscored(
+    rendered: Path, tmp_path: Path
+) -> None:
+    rows = questions(rendered, tmp_path, "--protocol", "binary", "--split", "unseen")
+    log = write_log("lmms-eval", rows, tmp_path / "log")
+    logged = pd.read_json(log, lines=True)
+    logged["filtered_resps"] = [row["answer"] for row in rows]
+    # The error of a request says something that would be read as a letter.
+    logged.loc[0, "filtered_resps"] = "[LMMS_EVAL_REQUEST_FAILED after 5 retries] ANSWER: A"
+    logged.to_json(log, orient="records", lines=True)
+    succeed("score measure", "--items", log, "--dataset", rendered, "--out", tmp_path / "run")
+    outcomes_of_items = outcomes(tmp_path / "run")
+    value, reason = outcomes_of_items.pop((rows[0]["item"], "accuracy", ""))
+    assert value == ""
+    assert "LMMS_EVAL_REQUEST_FAILED" in reason
+    assert {value for value, _ in outcomes_of_items.values()} == {"1"}
+
+
 def test_epochs_of_inspect_are_samples(rendered: Path, tmp_path: Path) -> None:
     """Three epochs, of which the last is always right: the majority is that of the first two."""
     rows = questions(rendered, tmp_path, "--protocol", "binary", "--split", "unseen")
