@@ -166,3 +166,16 @@ def test_a_missing_interval_is_not_made_up() -> None:
     for mean in (mean_within(scores), mean_over_worlds(scores)):
         assert mean is not None
         assert (mean.value, mean.low, mean.high) == (0.5, None, None)
+
+
+def test_half_widths_of_questions_about_the_same_images_are_averaged() -> None:
+    first = Score(value=0.2, low=0.1, high=0.4, n_questions=1)
+    second = Score(value=0.6, low=0.5, high=0.7, n_questions=2)
+    mean = mean_within([first, None, second])
+    assert mean is not None
+    assert (mean.value, mean.low, mean.high) == pytest.approx((0.4, 0.3, 0.55))
+    assert mean.n_questions == 3
+    without_interval = Score(value=0.0, low=None, high=None, n_questions=1)
+    mean = mean_within([first, without_interval])
+    assert mean is not None
+    assert (mean.value, mean.low, mean.high) == (0.1, None, None)
