@@ -9,6 +9,7 @@ import pytest
 import tomli_w
 
 from evaluator.submissions.form_spread import FormValue, spread_over_forms
+from evaluator.submissions.forms import Form
 from generator.base.files import read_json, write_json
 from tests.conftest import refuse
 from tests.evaluator.conftest import score_command, succeed
@@ -239,3 +240,9 @@ def test_a_suite_says_which_questions_count(
     (table,) = read_json(tmp_path / "site" / "leaderboard.json")["tables"]
     assert [row["rank"] for row in table["rows"]] == [1, 2]
     assert {world["questions"] for row in table["rows"] for world in row["worlds"].values()} == {1}
+
+
+def test_the_standard_form_is_told_from_fresh_ones() -> None:
+    shared = {"suite": "toy", "version": "1", "part": "tiny"}
+    assert Form(**shared, name="standard").is_standard
+    assert not Form(**shared, name="fresh-7").is_standard

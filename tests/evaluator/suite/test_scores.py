@@ -83,7 +83,7 @@ def test_a_protocol_of_many_kinds_counts_as_much_as_one_of_few() -> None:
 
 
 def test_the_score_of_all_questions_is_that_of_the_split_with_most() -> None:
-    entry = {"rows": [row("full", 0.5, items=20), row("some", 1.0, items=5)]}
+    entry = {"rows": [row("some", 1.0, items=5), row("full", 0.5, items=20)]}
     score = score_world([entry], is_trained=False).all_questions
     assert score is not None
     assert score.value == pytest.approx(1 / 3)
