@@ -1,6 +1,7 @@
 """A dataset that a test changes and seals again, with every digest and card recomputed."""
 
 import random
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 
 from generator.base.files import read_json, write_json
 from generator.dataset.records import BENCHMARK_TABLES, SCENES
+from generator.judge.verify import verify_dataset
 from tests.generator.judge.datasets import seal, text_row
 
 Row = dict[str, Any]
@@ -152,3 +154,15 @@ class Planted:
         seal(self.root / "world")
         seal(self.folder)
         self.after()
+
+
+def assert_fault_is_found(
+    clean: Path, copy: Path, benchmark: str, plant: Callable[[Planted], Fault]
+) -> None:
+    """Plant a fault into a copy of a clean dataset: the judge has to find it and to name it."""
+    shutil.copytree(clean, copy)
+    data = Planted(copy, benchmark)
+    fault, words = plant(data)
+    data.seal()
+    findings = verify_dataset(copy, benchmark)[benchmark]["findings"]
+    assert any(entry["fault"] == fault and words in entry["what"] for entry in findings), findings

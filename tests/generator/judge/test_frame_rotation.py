@@ -17,7 +17,7 @@ from generator.describe.request import TextRequest
 from generator.holdout.request import design_of
 from generator.judge.verify import verify_dataset
 from tests.conftest import once
-from tests.generator.judge.planted import Fault, Planted, Row
+from tests.generator.judge.planted import Fault, Planted, Row, assert_fault_is_found
 from tests.generator.turned_worlds import read_grounds, write_turned_world
 
 SCENES = {"train": 240, "val": 8, "unseen": 40}
@@ -171,8 +171,8 @@ def one_object_of_an_unseen_image_shows_no_held_out_side(data: Planted) -> Fault
 
 def a_turn_leaves_out_one_axis_of_an_object(data: Planted) -> Fault:
     ground = data.choose(data.block["object_groups"][0])
-    kept = [triple for triple in data.block["triples"] if triple[2] != ground]
-    data.hold_out(triples=kept)
+    of_others = [triple for triple in data.block["triples"] if triple[2] != ground]
+    data.hold_out(triples=of_others)
     return "wrong turn", f"holdout.json lacks own-left {ground}, which turn 0 of its groups holds"
 
 
@@ -223,10 +223,4 @@ def the_other_turn_is_missing(data: Planted) -> Fault:
 def test_a_fault_is_found_and_named(
     clean: Path, tmp_path: Path, plant: Callable[[Planted], Fault]
 ) -> None:
-    root = tmp_path / "dataset"
-    shutil.copytree(clean, root)
-    data = Planted(root, "turn0")
-    fault, words = plant(data)
-    data.seal()
-    findings = verify_dataset(root, "turn0")["turn0"]["findings"]
-    assert any(entry["fault"] == fault and words in entry["what"] for entry in findings), findings
+    assert_fault_is_found(clean, tmp_path / "dataset", "turn0", plant)

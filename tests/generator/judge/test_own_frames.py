@@ -13,7 +13,7 @@ from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe_world
 from generator.describe.request import TextRequest
 from generator.judge.verify import verify_dataset
-from tests.generator.judge.planted import Fault, Planted, Row
+from tests.generator.judge.planted import Fault, Planted, Row, assert_fault_is_found
 from tests.generator.turned_worlds import write_turned_world
 
 COUNTS = {"train": 60, "val": 2, "seen": 24, "unseen": 24}
@@ -123,14 +123,7 @@ def test_what_nobody_changed_is_clean(clean: Path) -> None:
 def test_a_fault_is_found_and_named(
     clean: Path, tmp_path: Path, plant: Callable[[Planted], Fault]
 ) -> None:
-    root = tmp_path / "dataset"
-    shutil.copytree(clean, root)
-    data = Planted(root, NAME)
-    fault, words = plant(data)
-    data.seal()
-    certificate = verify_dataset(root, NAME)[NAME]
-    findings = certificate["findings"]
-    assert any(entry["fault"] == fault and words in entry["what"] for entry in findings), findings
+    assert_fault_is_found(clean, tmp_path / "dataset", NAME, plant)
 
 
 def test_what_lies_ahead_within_the_margin_is_no_leak(clean: Path, tmp_path: Path) -> None:

@@ -38,12 +38,12 @@ def plan_of(**options: Any) -> Prepared:
 
 def held_out_on(ground: Ground, own_frames: dict[str, tuple[str, ...]]) -> dict[str, set[str]]:
     """For each object with a held-out axis, the held-out directions in which the other stands."""
-    shown = {}
+    directions_of = {}
     for category in own_frames.keys() & ground.places.keys():
         (other,) = ground.places.keys() - {category}
         directions = {f"own-{name}" for name in ground.directions(other, category, "object")}
-        shown[category] = directions & {*own_frames[category]}
-    return shown
+        directions_of[category] = directions & {*own_frames[category]}
+    return directions_of
 
 
 @pytest.mark.parametrize(
@@ -64,21 +64,21 @@ def test_training_never_shows_a_held_out_side_and_unseen_always_does(
     )
     own_frames = prepared.holdout.own_frames
     grounds = read_grounds(tmp_path / "world")
-    n_shown: Counter[tuple[str | None, bool]] = Counter()
+    n_scenes: Counter[tuple[str | None, bool]] = Counter()
     for scene in StoredPlan(tmp_path / "world"):
-        shown = held_out_on(grounds[scene.scene_id], own_frames)
-        n_shown[scene.split, any(shown.values())] += 1
+        held_out_sides = held_out_on(grounds[scene.scene_id], own_frames)
+        n_scenes[scene.split, any(held_out_sides.values())] += 1
         if scene.split == "unseen":
-            assert any(shown.values()), scene.scene_id
+            assert any(held_out_sides.values()), scene.scene_id
         elif scene.split != "partial":
-            assert not any(shown.values()), (scene.scene_id, scene.split, shown)
+            assert not any(held_out_sides.values()), (scene.scene_id, scene.split, held_out_sides)
         for side in scene.own_sides:
             subject, ground = scene.objects[side.subject][0], scene.objects[side.object][0]
             directions = grounds[scene.scene_id].directions(subject, ground, "object")
             direction = side.relation.removeprefix("own-")
             assert direction in directions
             assert len(directions) == 1 or not side.is_straight
-    assert n_shown["unseen", True] == counts["unseen"]
+    assert n_scenes["unseen", True] == counts["unseen"]
 
 
 def test_a_turn_twin_shows_the_same_sides(tmp_path: Path) -> None:
