@@ -11,8 +11,9 @@ from generator.base.streams import Stream
 from generator.holdout.class_lists import OBJECTS, THREE_OBJECTS, ClassRule, list_of
 from generator.holdout.holdout import Binding
 from generator.holdout.membership import Arrangement, Rule, arrangements, cluster_of
-from generator.plan.arrangements import ArrangementSampler, TooFewScenesError, no_scene_error
+from generator.plan.arrangements import ArrangementSampler, no_scene_error
 from generator.plan.even_bindings import EvenBindings
+from generator.plan.shown_bindings import TooFewScenesError
 from generator.scene.layouts import Layout, certain_relations, draw_layout
 from generator.scene.planned import Planned
 
@@ -65,14 +66,14 @@ def draft_split(
             "1..3."
         )
     least_here = least if split == "train" else max(least, 2)
-    object_counts = stream.balanced(range(least_here, most + 1), n)
-    return draft_scenes(rule, split, object_counts, stream, needed, bindings)
+    numbers_of_objects = stream.balanced(range(least_here, most + 1), n)
+    return draft_scenes(rule, split, numbers_of_objects, stream, needed, bindings)
 
 
 def draft_scenes(
     rule: Rule,
     split: str,
-    object_counts: Sequence[int],
+    numbers_of_objects: Sequence[int],
     stream: Stream,
     needed: Set[Binding] = frozenset(),
     bindings: EvenBindings | None = None,
@@ -84,17 +85,17 @@ def draft_scenes(
         UserError: the split has no scene, or there are too few training scenes.
     """
     sampler = ArrangementSampler(rule)
-    arrangements_of_split = sampler.draw(split, object_counts, stream, needed, bindings)
+    arrangements_of_split = sampler.draw(split, numbers_of_objects, stream, needed, bindings)
     try:
         for arrangement in arrangements_of_split:
             layout = _draw_layout_in_split(rule, split, arrangement, stream)
             yield _draft(rule, arrangement, layout, split)
     except TooFewScenesError:
-        sufficient = sampler.sufficient_count(needed, object_counts)
+        sufficient = sampler.sufficient_count(needed, numbers_of_objects)
         raise UserError(
-            f"{len(object_counts):,} training scenes cannot show the {len(needed):,} bindings that "
-            f"evaluation scenes need as seen bindings; take --scenes train={sufficient:,} or more, "
-            f"or fewer evaluation scenes."
+            f"{len(numbers_of_objects):,} training scenes cannot show the {len(needed):,} bindings "
+            f"that evaluation scenes need as seen bindings; take --scenes train={sufficient:,} or "
+            f"more, or fewer evaluation scenes."
         ) from None
 
 

@@ -5,7 +5,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evaluator.papers.inputs import LabelledRuns, PaperInputs, RowFilter, count_row, splits_of
-from evaluator.papers.paper import Paper, PaperFigure, PaperTable, changed_elsewhere, figure
+from evaluator.papers.paper import (
+    Paper,
+    PaperFigure,
+    PaperTable,
+    figure_from_results,
+    table_of_changes,
+)
 from evaluator.papers.selection import (
     PLACEHOLDER,
     Selection,
@@ -315,13 +321,18 @@ PAPER = Paper(
             select("% all seen", split="seen"),
             select("% all unseen", split="unseen"),
         ),
-        changed_elsewhere(),
+        table_of_changes(),
     ],
     [
-        figure("2", by_split, "retrieval", **_R1),
+        figure_from_results("2", by_split, "retrieval", **_R1),
         PaperFigure("3", _overlap, _NO_AUDIT),
-        figure("4", by_split, "binary", **_BINARY, kind=("swap", "visual_genome_attribution")),
-        *(figure(f"5-{name}", by_split, "pairs", benchmark=name) for name in ("bivlc", "vismin")),
-        figure("7", by_split, "pairs"),
+        figure_from_results(
+            "4", by_split, "binary", **_BINARY, kind=("swap", "visual_genome_attribution")
+        ),
+        *(
+            figure_from_results(f"5-{name}", by_split, "pairs", benchmark=name)
+            for name in ("bivlc", "vismin")
+        ),
+        figure_from_results("7", by_split, "pairs"),
     ],
 )

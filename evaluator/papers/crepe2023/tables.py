@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from evaluator.papers.counts import benchmark_labels, captions_by_atom
 from evaluator.papers.inputs import LabelledRuns, PaperInputs, RowFilter
-from evaluator.papers.paper import Paper, PaperFigure, PaperTable, figure
+from evaluator.papers.paper import Paper, PaperFigure, PaperTable, figure_from_results
 from evaluator.papers.selection import Selection, by_label, grouped, select, selections
 from evaluator.protocols.crepe import OWN_METRICS, RAW_METRICS
 from evaluator.report.audit_figures import by_frequency
@@ -340,6 +340,6 @@ PAPER = Paper(
     ],
     [
         PaperFigure("4", _atoms, "no run was asked about a world whose captions name atoms"),
-        figure("5", by_complexity, "productivity", kind="all"),
+        figure_from_results("5", by_complexity, "productivity", kind="all"),
     ],
 )

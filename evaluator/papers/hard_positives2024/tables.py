@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from evaluator.papers.inputs import LabelledRuns, PaperInputs, RowFilter
-from evaluator.papers.paper import Paper, PaperTable, changed_elsewhere
+from evaluator.papers.paper import Paper, PaperTable, table_of_changes
 from evaluator.papers.selection import Selection, by_label, grouped, select, selections
 from evaluator.provenance.contamination import UNKNOWN
 from evaluator.report.table import Table
@@ -92,6 +92,6 @@ PAPER = Paper(
             lambda inputs: _by_training(inputs, is_known=False),
             "no run is of another model",
         ),
-        changed_elsewhere("10"),
+        table_of_changes("10"),
     ]
 )

@@ -221,6 +221,8 @@ _CLAIMS = {
 
 def _verdict_of(row: Row, floor: float) -> str:
     """Whether right values are above the floor that does not bind."""
+    # At the floor or below nothing is bound, whatever the interval: values dealt at random do as
+    # well.
     if row["value"] <= floor:
         return _DOES_NOT
     is_above = row["low"] is not None and row["low"] > floor
@@ -436,6 +438,7 @@ def _panels_by_group(
                 continue
             records = panels.setdefault(row["split"], [])
             records.append(_record(row, title_of(run), row[label]))
+            # Floors are of the images: several runs have the same, which are drawn once.
             place = (row["split"], row[label])
             if place in has_floors:
                 continue
