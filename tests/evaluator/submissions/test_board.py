@@ -221,7 +221,7 @@ def test_make_leaderboard_without_a_folder_shows_the_published_results(tmp_path:
     for row in csv.DictReader(table.splitlines()):
         assert row["model"] in page
         if row["value"]:
-            assert f"{100 * float(row['value']):.1f}" in page
+            assert f"{100 * float(row['value']):z.1f}" in page
 
 
 def test_published_results_stand_beside_submissions(folder: Path, tmp_path: Path) -> None:
