@@ -115,10 +115,12 @@ def draft_class_scenes(rule: ClassRule, split: str, n: int, stream: Stream) -> I
     for i in range(n):
         n_rounds, number = divmod(i, len(contents))
         label = contents[number]
+        n_objects = len(label)
         # place_of[j]: the place of the object that the label names as number j. It moves on with
         # each label, and again when all labels start over.
-        place_of = tuple((j + number + n_rounds) % len(label) for j in range(len(label)))
-        arrangement = tuple(label[place_of.index(place)] for place in range(len(label)))
+        place_of = tuple((j + number + n_rounds) % n_objects for j in range(n_objects))
+        named_at = [place_of.index(place) for place in range(n_objects)]
+        arrangement = tuple(label[j] for j in named_at)
         categories = [category for _, category in arrangement]
         layout = draw_layout(categories, stream, rule.vocabulary)
         yield _draft(rule, arrangement, layout, split, place_of)
@@ -154,14 +156,14 @@ def _draft_relational_scene(
     subject, relation, other = label
     values = stream.shuffled(rule.vocabulary.values(rule.holdout.kind))[:2]
     # The subject is on the left, or else on the right: "left" holds only of the left object.
-    for categories, named in (((subject, other), (0, 1)), ((other, subject), (1, 0))):
-        subject_place, other_place = named
+    for subject_place, other_place in ((0, 1), (1, 0)):
+        categories = (subject, other) if subject_place == 0 else (other, subject)
         for _ in range(_LAYOUTS_OF_LABEL):
             layout = draw_layout(categories, stream, rule.vocabulary)
             relations = certain_relations(layout, rule.vocabulary)
             if (subject_place, relation, other_place) in relations:
                 arrangement = tuple(zip(values, categories, strict=True))
-                return _draft(rule, arrangement, layout, split, named)
+                return _draft(rule, arrangement, layout, split, (subject_place, other_place))
     raise no_scene_error(split, 2)
 
 
@@ -172,10 +174,11 @@ def _draft(
     split: str | None,
     named: tuple[int, ...] = (),
 ) -> Planned:
+    kind = rule.holdout.kind
     return Planned(
         scene_id="",
         cluster_id=cluster_of(arrangement),
-        objects=tuple((category, {rule.holdout.kind: value}) for value, category in arrangement),
+        objects=tuple((category, {kind: value}) for value, category in arrangement),
         depth_order=layout.depth_order,
         environment="",
         rests_on=layout.rests_on,
