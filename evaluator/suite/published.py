@@ -25,46 +25,67 @@ class _ScoreRecord(TypedDict):
     """What `Score.record` wrote."""
 
     value: _Finite
+    """The skill, or a difference of two; 1 is the ceiling."""
     low: _Finite | None
+    """Lower end of its interval; None if it has none."""
     high: _Finite | None
+    """Upper end of its interval; None if it has none."""
     questions: int
+    """The number of means that it averages."""
 
 
 class _WorldRecord(TypedDict, total=False):
     """The scores of a model in a world; parts without a value are left out."""
 
     seen: _ScoreRecord
+    """As `WorldScore.seen`."""
     unseen: _ScoreRecord
+    """As `WorldScore.unseen`."""
     gap: _ScoreRecord
+    """As `WorldScore.gap`."""
     all_questions: _ScoreRecord
+    """As `WorldScore.all_questions`."""
     verdicts: list[_Text]
+    """What the results say in words."""
 
 
 class _TrackRecord(TypedDict):
     """The worlds of a track. Its means are computed again from them."""
 
     worlds: dict[_Text, _WorldRecord]
+    """By name of the world."""
 
 
 class _LeftOut(TypedDict):
     """A model that lacks results in a track."""
 
     model: _Text
+    """Name of the model."""
     track: _Text
+    """Name of the track."""
     reason: _Text
+    """Why it has none, as a clause."""
 
 
 class _Published(TypedDict):
     """The contents of results.json (`evaluator.suite.results.results_record`)."""
 
     suite: _Text
+    """Name of the suite with its version."""
     part: _Text
+    """Part of the suite."""
     form: _Text
+    """Form of the suite."""
     limit: int | None
+    """Most items of each protocol; None for all."""
     models: dict[_Text, dict[_Text, _TrackRecord]]
+    """By name of the model and of the track."""
     marked: dict[_Text, _Text]
+    """By name of a contaminated model or stand-in, the name with its mark."""
     restrictions: dict[_Text, _Text]
+    """By name of a model, what its file leaves out of the questions."""
     left_out: list[_LeftOut]
+    """The models without results in a track."""
 
 
 def published_in(folder: Path) -> list[Path]:
