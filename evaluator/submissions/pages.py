@@ -89,7 +89,7 @@ def write_board(board: Board, out: Path, *, title: str, pools_forms: bool = Fals
             **shared,
             entrant=entrant,
             rows=_rows_of(entrant, tables),
-            trainings=dict.fromkeys(run.training["said"] for run in entrant.runs),
+            trainings=dict.fromkeys(run.training["sentence"] for run in entrant.runs),
         )
         pages.append(out / model_pages[entrant.name])
         write_text(pages[-1], page)

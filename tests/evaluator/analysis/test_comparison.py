@@ -120,7 +120,7 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(
             if tuple(row[name] for name in QUESTION) == labels_of_key
         ]
         assert [(row["first"], row["second"]) for row in rows] == list(combinations("xyz", 2))
-        clusters = Clusters.of(
+        clusters = Clusters.from_names(
             part["cluster"], part["bindings"], part["scene_id"], vocabulary=vocabulary
         )
         for row in rows:
