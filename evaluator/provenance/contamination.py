@@ -60,9 +60,9 @@ def training_of(
         images: The scene_ids that are scored.
 
     Returns:
-        `status` (`contaminated`, `clean`, `unknown`, or `fitted on the run's texts`), `overlaps`, a
-        sentence `sentence`, and `stand_in`, whether the model stems from a stand-in of this project for
-        a published model.
+        `status` (`contaminated`, `clean`, `unknown`, or `fitted on the run's texts`), `overlaps`,
+        `sentence`, which says the status in words, and `stand_in`, whether the model stems from a
+        stand-in of this project for a published model.
     """
     if model.fits_texts:
         sentence = (
