@@ -82,12 +82,12 @@ class Planted:
         row: Row = self.choose(self.candidates(protocol, **having))
         return row
 
-    def shown(self, row: Mapping[str, Any]) -> Row:
+    def scene_of(self, row: Mapping[str, Any]) -> Row:
         """The scene of a candidate or of a row of the splits."""
         return self._scene[row["scene_id"]]
 
-    def told(self, row: Mapping[str, Any]) -> str:
-        """What findings say of a candidate."""
+    def name_candidate(self, row: Mapping[str, Any]) -> str:
+        """How findings name a candidate."""
         return (
             f"item {row['item_id']}, scene {row['scene_id']}: '{self.text[row['text_id']]['text']}'"
         )
@@ -113,7 +113,7 @@ class Planted:
         value, category = self.choose(self.block["bindings"])
         return value, category
 
-    def words(self, text: str) -> str:
+    def add_text(self, text: str) -> str:
         """The id of a text, with a row of its own where there is none."""
         row = text_row(text)
         if row["text_id"] not in self.text:

@@ -8,6 +8,7 @@ import math
 import random
 import time
 from collections import Counter
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given, settings
@@ -92,70 +93,90 @@ def test_truth(text: str, geometry: SceneGeometry, truth: bool | None) -> None:
 
 
 def naive(meaning: Meaning, geometry: SceneGeometry) -> bool | None:
-    """Rules 1 to 7 as they are written, without any thought of speed: 1 is true, -1 false and 0
-    undecided."""
-
-    def fits(mention: ObjectMention, i: int) -> bool:
-        category, values = geometry.objects[i]
-        has = {("shape", category), *values.items()}
-        return (
-            mention.category in (None, category)
-            and set(mention.attributes) <= has
-            and mention.without not in has
-        )
-
-    def relation(name: str, i: int, j: int) -> int:
-        (x, y), (other_x, other_y) = geometry.ground[i], geometry.ground[j]
-        step = {
-            "left": other_x - x,
-            "right": x - other_x,
-            "behind": y - other_y,
-            "front": other_y - y,
-        }[name]
-        return 0 if abs(step) < 0.2 else 1 if step > 0 else -1
-
-    def reading(none_of: bool) -> int:
-        uses = Counter(place for s, _, o, _ in meaning.relations for place in (s, o))
-        free = {o for _, _, o, holds in meaning.relations if none_of and not holds and uses[o] == 1}
-        singles = [
-            i for i, mention in enumerate(meaning.objects) if mention.number == 1 and i not in free
-        ]
-        truths = [-1]
-        for chosen in itertools.permutations(range(len(geometry.objects)), len(singles)):
-            assignment = dict(zip(singles, chosen, strict=True))
-            if all(j in fitting[i] for i, j in assignment.items()):
-                parts = [1]
-                for s, name, o, holds in meaning.relations:
-                    others = fitting[o] - {assignment[s]} if o in free else {assignment[o]}
-                    parts += [
-                        relation(name, assignment[s], j) * (1 if holds else -1) for j in others
-                    ]
-                truths.append(min(parts))
-        return max(truths)
-
+    """Rules 1 to 7 as they are written, without any thought of speed. Within it 1 is true, -1 false
+    and 0 undecided."""
     fitting = [
-        {i for i in range(len(geometry.objects)) if fits(mention, i)} for mention in meaning.objects
+        {i for i in range(len(geometry.objects)) if _fits(mention, *geometry.objects[i])}
+        for mention in meaning.objects
     ]
-    first, second = reading(False), reading(True)
-    parts, counts = (
-        [first if first == second else 0],
-        [mention.number for mention in meaning.objects],
-    )
-    for found, number in zip(map(len, fitting), counts, strict=True):
+    counts = [mention.number for mention in meaning.objects]
+
+    # Rules 2 to 4: both readings of what a denied relation denies must agree.
+    first = _naive_reading(meaning, geometry, fitting, none_of=False)
+    second = _naive_reading(meaning, geometry, fitting, none_of=True)
+    parts = [first if first == second else 0]
+
+    # Rule 5: counts. Objects that two counted mentions share leave them undecided.
+    for fitting_mention, number in zip(fitting, counts, strict=True):
         if number != 1:
-            parts.append(1 if found == number else 0 if found > number > 0 else -1)
+            parts.append(_naive_count(len(fitting_mention), number))
     pairs = itertools.permutations(range(len(counts)), 2)
-    truth = 0 if any(counts[i] > 1 and fitting[i] & fitting[k] for i, k in pairs) else min(parts)
+    overlap = any(counts[i] > 1 and fitting[i] & fitting[k] for i, k in pairs)
+    truth = 0 if overlap else min(parts)
+
+    # Rules 6 and 7: the environment, and denial of the whole.
     if meaning.environment is not None:
-        truth = min(
-            truth,
-            0
-            if geometry.environment is None
-            else 1
-            if geometry.environment == meaning.environment
-            else -1,
-        )
+        truth = min(truth, _naive_environment(meaning.environment, geometry.environment))
     return {1: True, 0: None, -1: False}[-truth if meaning.denied else truth]
+
+
+def _fits(mention: ObjectMention, category: str, values: Mapping[str, str]) -> bool:
+    """Rule 1."""
+    has = {("shape", category), *values.items()}
+    return (
+        mention.category in (None, category)
+        and set(mention.attributes) <= has
+        and mention.without not in has
+    )
+
+
+def _naive_relation(geometry: SceneGeometry, name: str, i: int, j: int) -> int:
+    """Whether object i stands so to object j; undecided within a margin of 0.2 m."""
+    (x, y), (other_x, other_y) = geometry.ground[i], geometry.ground[j]
+    steps = {"left": other_x - x, "right": x - other_x, "behind": y - other_y, "front": other_y - y}
+    step = steps[name]
+    if abs(step) < 0.2:
+        return 0
+    return 1 if step > 0 else -1
+
+
+def _naive_reading(
+    meaning: Meaning, geometry: SceneGeometry, fitting: list[set[int]], none_of: bool
+) -> int:
+    """The best of all assignments of different objects to the mentions of one object.
+
+    With `none_of`, a denied relation to a mention that occurs once denies it of every such object.
+    """
+    uses = Counter(place for s, _, o, _ in meaning.relations for place in (s, o))
+    free = {o for _, _, o, holds in meaning.relations if none_of and not holds and uses[o] == 1}
+    singles = [
+        i for i, mention in enumerate(meaning.objects) if mention.number == 1 and i not in free
+    ]
+    truths = [-1]
+    for chosen in itertools.permutations(range(len(geometry.objects)), len(singles)):
+        assignment = dict(zip(singles, chosen, strict=True))
+        if not all(j in fitting[i] for i, j in assignment.items()):
+            continue
+        parts = [1]
+        for s, name, o, holds in meaning.relations:
+            others = fitting[o] - {assignment[s]} if o in free else {assignment[o]}
+            sign = 1 if holds else -1
+            parts += [sign * _naive_relation(geometry, name, assignment[s], j) for j in others]
+        truths.append(min(parts))
+    return max(truths)
+
+
+def _naive_count(number_there: int, number: int) -> int:
+    """Whether a text says the number of objects; more than it says leave it undecided."""
+    if number_there == number:
+        return 1
+    return 0 if number_there > number > 0 else -1
+
+
+def _naive_environment(named: str, there: str | None) -> int:
+    if there is None:
+        return 0
+    return 1 if there == named else -1
 
 
 def random_mention(draw: random.Random) -> ObjectMention:

@@ -80,14 +80,14 @@ def a_training_caption_states_a_held_out_side(data: Planted) -> Fault:
     side = data.choose(["left", "right"])
     text = f"a fox to the {side} of a lion from the lion's own point of view"
     row = data.candidate("train", truth=True)
-    row["text_id"] = data.words(text)
+    row["text_id"] = data.add_text(text)
     return "leaked triple", f"training caption '{text}' of item {row['item_id']} names the held-out"
 
 
 def a_training_caption_states_it_in_other_words(data: Planted) -> Fault:
     text = "a fox that is on the right side of a lion as the lion itself sees it"
     row = data.candidate("train", truth=True)
-    row["text_id"] = data.words(text)
+    row["text_id"] = data.add_text(text)
     return "leaked triple", f"'{text}' of item {row['item_id']} names the held-out fox own-right"
 
 
@@ -101,7 +101,7 @@ def the_holdout_lacks_a_subject(data: Planted) -> Fault:
     return "open holdout", "holdout.json lacks elephant own-left lion"
 
 
-def test_what_nobody_changed_is_clean(clean: Path) -> None:
+def test_an_unchanged_dataset_is_clean(clean: Path) -> None:
     certificate = verify_dataset(clean, NAME)[NAME]
     assert certificate["status"] == "clean", certificate["sentence"]
     clause = "training shows nothing and says nothing of own-left/own-right of lion"
@@ -126,7 +126,7 @@ def test_a_fault_is_found_and_named(
     assert_fault_is_found(clean, tmp_path / "dataset", NAME, plant)
 
 
-def test_what_lies_ahead_within_the_margin_is_no_leak(clean: Path, tmp_path: Path) -> None:
+def test_an_object_within_the_margin_is_no_leak(clean: Path, tmp_path: Path) -> None:
     """The lion may look a little past the other animal: only beyond the margin a side is shown."""
     root = tmp_path / "dataset"
     shutil.copytree(clean, root)
