@@ -49,6 +49,28 @@ FILES: dict[str, str | bytes] = {
     "void.csv": "",
     "void.jsonl": "",
     "lacking.csv": "a,b\n1,2\n",
+    "answers.csv": "item,correct,cluster\n1,1,1\n",
+    "labels.csv": (
+        "filename,world_name,character_name,character2_name,character_texture,character2_texture\n"
+        "0.png,Desert,Crow,Fox,Blue,Red\n"
+    ),
+    "corpus.txt": "a red car\na blue bus\n",
+    "corpus.jsonl": json.dumps(
+        {
+            "image": "d/world/images/000000.png",
+            "caption": "a red car and a cube",
+            "negatives": {"swap": ["a cube and a car"]},
+        }
+    ),
+    "swap_att.json": json.dumps(
+        {
+            "0": {
+                "filename": "a.jpg",
+                "caption": "A red car and a blue bus.",
+                "negative_caption": "A blue car and a red bus.",
+            }
+        }
+    ),
     "words.csv": "item,protocol,score,slot\nx,binary,high,c\nx,binary,low,n\n",
     **{
         f"noise{ending}": NOISE

@@ -96,7 +96,6 @@ def test_an_audit_with_a_sentence_encoder_lists_similar_items(bert: Path, tmp_pa
     results = audit(AuditRequest(root, sentence_encoder=str(bert), device="cpu"))
     assert results["sentence_encoder"] == {"name": str(bert), "pooling": "mean"}
     assert [kind["similarity"]["negatives"] for kind in results["kinds"]] == [2, 1]
-    assert_one_sentence(score_command("audit", root, "--similar", listed), "--sentence-encoder")
 
 
 def test_a_missing_extra_says_how_to_install_it(
@@ -132,14 +131,8 @@ def test_minilm_is_the_published_one_and_reads_as_published() -> None:
     assert first @ other < 0.2
 
 
-def test_models_that_cannot_be_read_are_one_sentence(
-    gpt2: Path, bert: Path, tmp_path: Path
-) -> None:
+def test_damaged_weights_are_one_sentence(bert: Path, tmp_path: Path) -> None:
     root = write(tmp_path / "d", [pair("a red cube", "a blue cube")])
-    (tmp_path / "empty").mkdir()
     (bert / "model.safetensors").write_bytes(b"no weights")
-    for option, folder in (("--language-model", tmp_path / "empty"), ("--sentence-encoder", bert)):
-        run = score_command("audit", root, option, folder)
-        assert_one_sentence(
-            run, str(folder), "config.json" if folder.name == "empty" else "cannot be loaded"
-        )
+    run = score_command("audit", root, "--sentence-encoder", bert)
+    assert_one_sentence(run, str(bert), "cannot be loaded")

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
+from tests.evaluator.conftest import score_command, succeed
 
 
 def test_a_run_is_probed_with_its_model(drawn: Path, bags: None, tmp_path: Path) -> None:
@@ -21,9 +21,3 @@ def test_a_run_is_probed_with_its_model(drawn: Path, bags: None, tmp_path: Path)
     assert list(findings["models"]) == [model]
     printed = score_command("probe", drawn, "--model", model, "--out", tmp_path / "again", "--json")
     assert json.loads(printed.stdout)["models"][model]["rows"] == findings["models"][model]["rows"]
-
-
-def test_mistakes_are_one_sentence(drawn: Path, tmp_path: Path) -> None:
-    assert_one_sentence(
-        score_command("probe", drawn, "--out", tmp_path / "out"), "name a model with --model"
-    )

@@ -117,7 +117,6 @@ def test_results_are_printed_for_people_and_for_machines(drawn: Path, tmp_path: 
     assert (both["report"], both["results"]) == (str(tmp_path / "page.html"), [results, results])
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!")
     assert succeed("report", folder).stdout.splitlines()[-1] == report["report"]
-    assert_one_sentence(score_command("measure", folder, "--channel", "itm"), "itm")
     assert [(entry["model"], entry["runs"]) for entry in report["pooled"]] == [
         (results["model"], 1)
     ]
@@ -126,10 +125,6 @@ def test_results_are_printed_for_people_and_for_machines(drawn: Path, tmp_path: 
 def test_the_level_of_a_run_is_kept_when_it_is_measured_again(drawn: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     arguments = ("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder)
-    assert_one_sentence(
-        score_command(*arguments, "--level", "0.4"), "Expected a level from 0.5 to 0.999, got 0.4"
-    )
-    assert not folder.exists()
     done = score_command(*arguments, "--level", "0.9")
     assert "90% intervals" in done.stdout
     assert "95%" not in done.stdout + (folder / "tables" / "binary.tex").read_text()
@@ -207,10 +202,6 @@ def test_filters_of_a_benchmark_of_others_are_printed(drawn: Path, tmp_path: Pat
     assert "vl_checklist (first=1)" in done.stdout
     assert "Left out: 6: it is not among the first of its file." in done.stdout
     assert "accuracy, mean of categories" in done.stdout
-    assert_one_sentence(
-        score_command("run", drawn, *arguments[3:], "--filter", "first=1"),
-        "Filters (first=1) are for published benchmarks",
-    )
 
 
 def test_a_path_that_does_not_exist_is_told_before_torch_is_imported(tmp_path: Path) -> None:

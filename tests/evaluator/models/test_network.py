@@ -2,7 +2,6 @@
 
 import os
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,26 +17,7 @@ from evaluator.models.network import (
     weights_digest,
 )
 from generator.base.errors import UserError
-from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.hostile_files import sparse
-
-
-@pytest.mark.parametrize(
-    ("device", "message"),
-    [
-        ("cuda:99", "The device 'cuda:99' is not available"),
-        ("gpu", "Unknown device 'gpu': did you mean"),
-        ("xpu:7", "The device 'xpu:7' is not available"),
-    ],
-)
-def test_a_device_that_is_not_there(
-    tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path, device: str, message: str
-) -> None:
-    spec = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
-    done = score_command(
-        "run", drawn, "--model", spec, "--device", device, "--out", tmp_path / "run"
-    )
-    assert_one_sentence(done, message)
 
 
 def test_the_best_device_is_the_gpu_of_this_process_or_the_cpu(

@@ -17,7 +17,6 @@ from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.describe.request import TextRequest
 from generator.judge.verify import verify_dataset
-from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.generator.designs import BENCHMARK, Design, make
 
 PROTOCOLS = ("binary", "systematicity", "productivity", "integration", "hard_positives", "gzsl")
@@ -109,11 +108,6 @@ def test_pools_and_pairs_have_the_same_scores(drawn_copy: Path, tmp_path: Path) 
     assert retrieval
     assert {row["value"] for row in retrieval} == {1.0}
     assert {row["metric"] for row in retrieval} == {"R@1"}, "the pool is scored whole"
-
-
-def test_a_dataset_without_truths_names_the_command(drawn: Path, tmp_path: Path) -> None:
-    result = score_command("run", drawn, "--model", "oracle", "--out", tmp_path / "run")
-    assert_one_sentence(result, "truth.parquet", "gen verify")
 
 
 @pytest.mark.parametrize("rate", ["0.4", "1.1", "nan", "often"])

@@ -25,45 +25,6 @@ from tests.evaluator.models.test_python import IMAGES
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("opn_clip:ViT-B-32@openai", "Unknown model family 'opn_clip': did you mean 'open_clip'?"),
-        ("ViT-B-32", "Expected --model to be family:name or family:name@weights"),
-        ("open_clip:", "Expected --model to be family:name"),
-        ("open_clip:,a=1", "Expected --model to be family:name"),
-        ("vqa:x,a=1,a=2", "The argument 'a' of vqa: is given twice; give it once."),
-        ("blind:length,size=3", "blind: has no argument 'size': expected one of: dtype"),
-        ("open_clip:x@y,size=3", "open_clip: has no argument 'size': expected one of: framing."),
-        ("vqa:x,dtyp=float16", "vqa: has no argument 'dtyp': did you mean 'dtype'?"),
-        ("vqa:x,device=cpu", "vqa: has no argument 'device'"),
-        (
-            "vqa:x,dtype=int8",
-            "The argument 'dtype' of vqa: is 'int8'; input should be 'float32', 'bfloat16'",
-        ),
-        (
-            "api:http://h/v1@m,concurrency=two",
-            "The argument 'concurrency' of api: is 'two'; input should be",
-        ),
-        (
-            "api:http://h/v1@m,concurrency=0",
-            "The argument 'concurrency' of api: is '0'; input should be",
-        ),
-        ("open_clip:ViT-B-32@./missing.pt", "There is no file or folder './missing.pt'"),
-        ("open_clip:local-dir:/nowhere", "There is no file or folder '/nowhere'"),
-    ],
-)
-def test_what_names_no_model_is_refused_in_one_sentence(
-    spec: str, message: str, drawn: Path, tmp_path: Path
-) -> None:
-    """Before any model is loaded."""
-    done = score_command(
-        "run", drawn, "--model", "blind:length", "--model", spec, "--out", tmp_path / "run"
-    )
-    assert_one_sentence(done, message)
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
         ("blind:ngrams", "Unknown blind model 'ngrams': did you mean 'ngram'?"),
         ("blind:lm", "blind:lm names no language model: add : and a folder or a name on the Hub"),
         ("blind:length:3", "Unknown blind model 'length:3'"),

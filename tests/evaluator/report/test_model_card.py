@@ -116,7 +116,6 @@ def test_one_sentence(bags: None, drawn: Path, tmp_path: Path) -> None:
     assert "no metadata" in card.read_text()
     command = ("report", tmp_path / "run", "--hub-dataset")
     assert_one_sentence(score_command(*command, "x", "--hub", tmp_path), "OWNER/NAME")
-    assert_one_sentence(score_command(*command, "a/b"), "belongs to --hub")
 
 
 def test_results_without_a_task_of_the_hub_are_refused(tmp_path: Path) -> None:

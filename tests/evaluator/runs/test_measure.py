@@ -117,21 +117,7 @@ def test_all_intervals_have_the_level_that_is_asked_for(folder: Path) -> None:
     assert set(pd.read_csv(folder / "tables" / "summary.csv")["confidence"]) == {0.8}
 
 
-@pytest.mark.parametrize("level", ["0.49", "0.9991", "nan"])
-def test_a_level_that_is_none_is_refused_and_nothing_is_lost(tmp_path: Path, level: str) -> None:
-    builder = Builder(0, 1)
-    builder.add("binary", "swap", CAPTION_AND_FOIL)
-    folder = run_of(builder, tmp_path)
-    before = measure(folder)
-    assert_one_sentence(
-        score_command("measure", folder, "--level", level),
-        f"Expected a level from 0.5 to 0.999, got {float(level):g}; for intervals of 90% write "
-        f"--level 0.9.",
-    )
-    assert read_json(folder / "results.json") == before
-
-
-def test_what_is_not_known_is_named(tmp_path: Path) -> None:
+def test_unknown_protocols_are_named(tmp_path: Path) -> None:
     builder = Builder(0, 4)
     for protocol in ("binary", "unheard-of", "unheard-of", "train"):
         builder.add(protocol, "swap", CAPTION_AND_FOIL)

@@ -284,4 +284,3 @@ def test_mistakes_are_one_sentence(
     assert (out / "results.json").read_bytes() == before
     with pytest.raises(UserError, match="has splits of its own"):
         evaluate(Colors(), drawn, out=tmp_path / "own", splits=partitions)
-    assert_one_sentence(score_command("measure", "--splits", partitions), "RUNS or --items")

@@ -196,11 +196,6 @@ def test_a_folder_that_holds_something_else_is_left_alone(drawn: Path, tmp_path:
     model = f"bag:sharp@{drawn}"
     done = score_command("run", drawn, "--model", model, "--out", folder)
     assert_one_sentence(done, "is not empty and holds no run; choose another --out")
-    assert_one_sentence(
-        score_command("measure", folder),
-        "is not a finished run; give a folder written by `score run`",
-    )
-    assert_one_sentence(score_command("report", folder), "is not a finished run")
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
     _run(drawn, model, tmp_path / "run", protocols=("binary",))
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
@@ -209,20 +204,6 @@ def test_a_folder_that_holds_something_else_is_left_alone(drawn: Path, tmp_path:
     assert before == {
         path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()
     }
-
-
-def test_mistakes_about_the_dataset_are_one_sentence(drawn: Path, tmp_path: Path) -> None:
-    model = f"bag:sharp@{drawn}"
-    for arguments, message in (
-        ([tmp_path / "nowhere"], "is not a dataset: it has no folder 'world'"),
-        (
-            [drawn, "--benchmark", "color-shape-3x3-b1"],
-            "has no benchmark 'color-shape-3x3-b1'; did you mean 'color-shape-3x3-b0'?",
-        ),
-    ):
-        done = score_command("run", *arguments, "--model", model, "--out", tmp_path / "run")
-        assert_one_sentence(done, message)
-        assert not (tmp_path / "run").exists()
 
 
 def test_a_benchmark_must_be_chosen_where_there_are_several(

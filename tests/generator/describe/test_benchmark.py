@@ -42,7 +42,7 @@ from generator.plan.prepare import prepare
 from generator.plan.store import Assigned
 from generator.scene.layouts import can_carry
 from generator.vocabulary.schema import parse_vocabulary
-from tests.conftest import refuse, run_process, succeed
+from tests.conftest import run_process, succeed
 from tests.generator.designs import Design, make
 from tests.generator.relations import BENCHMARK as RELATED
 from tests.generator.relations import VOCABULARY as RELATIONS
@@ -178,20 +178,6 @@ def test_statistics_of_training_captions_are_in_the_manifest(copied: Path) -> No
     assert realised["captions"] == 110
     assert realised["completeness"] == 0.5
     assert abs(realised["density"] - 0.5) < 0.1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("--counts O=9", "scenes have up to 2 objects"),
-        ("--protocol skill --level OR --template spare", "or the template 'spare' cannot say it"),
-    ],
-)
-def test_impossible_options_of_texts_are_refused_in_a_sentence(
-    rendered: Path, arguments: str, message: str
-) -> None:
-    refuse(message, "gen describe", rendered, *arguments.split())
-    assert Dataset.open(rendered).benchmark_names() == ["color-shape-3x3-b0"]
 
 
 def test_every_protocol_of_a_world_of_all_relations_is_certified_clean(

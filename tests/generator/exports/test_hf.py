@@ -19,7 +19,7 @@ import yaml
 
 from generator.dataset.reader import Dataset
 from generator.dataset.records import ITEMS
-from tests.conftest import refuse, succeed
+from tests.conftest import succeed
 from tests.generator.exports.texts import texts_of
 
 TITLE = 'Ada: "small" worlds'
@@ -237,10 +237,3 @@ def test_upload_error_is_one_sentence_without_the_token(
     assert "hf auth login" in done.stderr
     assert "hf_secret" not in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
-
-
-def test_only_an_export_is_published(rendered: Path, exported: Path) -> None:
-    refuse(
-        "give a folder made by `gen export hf", "gen publish --to hf:ada/small --dry-run", rendered
-    )
-    refuse("Expected --to hf:USER/NAME", "gen publish --to ada/small --dry-run", exported)

@@ -371,14 +371,6 @@ def test_clip_benchmark_gets_captions_with_negatives_as_sugarcrepe(
     }
 
 
-def test_impossible_exports_are_refused_in_one_sentence(rendered: Path, tmp_path: Path) -> None:
-    for words, command in (
-        ("no questions of the protocol 'binry'", "inspect --protocol binry"),
-        ("no questions of the split 'new'", "inspect --split new"),
-        ("leave --form yes-no out", "vlmevalkit --form yes-no"),
-        ("no such items", "clip-benchmark --form yes-no"),
-    ):
-        refuse(words, f"gen export {command} --out out", rendered, cwd=tmp_path)
-        assert not (tmp_path / "out").exists()
+def test_an_export_that_is_there_is_not_overwritten(rendered: Path, tmp_path: Path) -> None:
     exported(rendered, "inspect", tmp_path / "out", "--split", "unseen")
     refuse("is there already", "gen export inspect --out out", rendered, cwd=tmp_path)

@@ -318,17 +318,6 @@ def test_tasks_are_chosen(dataset: Dataset, tmp_path: Path) -> None:
     assert counts["unseen"] == {"describe": 12, "count": 12}
 
 
-def test_bad_input_is_refused(dataset: Dataset, tmp_path: Path) -> None:
-    command = ("gen export rl", dataset.root, "--out", tmp_path / "out", "--format")
-    refuse("did you mean 'count'?", *command, "trl", "--tasks", "cuont")
-    refuse("There is no task ''", *command, "trl", "--tasks", "")
-    refuse("'tlr' is not one of", *command, "tlr")
-    refuse("has no benchmark 'other'", *command, "trl", "--benchmark", "other")
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "file").touch()
-    refuse("is there already", *command, "trl")
-
-
 def test_a_world_without_relations_has_no_questions_of_them(tmp_path: Path) -> None:
     family = tmp_path / "plain.toml"
     text = (CHECKOUT / "scenes" / "clevr.toml").read_text(encoding="utf-8")
@@ -342,9 +331,3 @@ def test_a_world_without_relations_has_no_questions_of_them(tmp_path: Path) -> N
     refuse("no questions of the task 'relations'", *command, tmp_path / "a", "--tasks", "relations")
     done = succeed(*command, tmp_path / "b", "--json")
     assert set(json.loads(done.stdout)["questions"]["train"]) == set(TASKS) - {"relations"}
-
-
-def test_a_folder_without_a_dataset_is_refused(tmp_path: Path) -> None:
-    refuse(
-        "is not a dataset", "gen export rl", tmp_path, "--format", "trl", "--out", tmp_path / "out"
-    )

@@ -81,11 +81,9 @@ def test_the_command_of_the_card_makes_it_again(source: Path, tmp_path: Path) ->
     ("more", "message"),
     [
         (["--resolution", "64x64"], "has another aspect ratio than 64x48"),
-        (["--seed", "0"], "so --seed has no effect"),
-        (["--pairs"], "so --pairs has no effect"),
     ],
 )
-def test_what_would_not_be_the_same_scenes_is_refused(
+def test_options_that_would_change_the_scenes_are_refused(
     source: Path, tmp_path: Path, more: list[str], message: str
 ) -> None:
     refuse(message, "gen render", "--from", source, "--out", tmp_path / "x", *more)

@@ -253,21 +253,6 @@ def test_workers_of_ray_make_the_same(suite: Path, tmp_path: Path) -> None:
     assert worlds(out) == worlds(suite)
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--jobs", "3"], "--jobs is about jobs of Slurm"),
-        (["--farm", "slurm", "--shard", "1/2"], "without --shard"),
-        (["--track", "blind"], "did you mean 'bind'"),
-        (["--shard", "3/2"], "Expected --shard"),
-        (["--address", "auto"], "add --farm ray"),
-    ],
-)
-def test_wrong_options_write_nothing(tmp_path: Path, more: list[str], message: str) -> None:
-    refuse(message, "gen suite", declared(tmp_path), *more, "--out", tmp_path / "out")
-    assert not (tmp_path / "out/bind/block/world/images").exists()
-
-
 def test_mistakes_of_worlds_name_the_world(tmp_path: Path) -> None:
     path = declared(tmp_path)
     for old, new, message in (

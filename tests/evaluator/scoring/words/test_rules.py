@@ -70,7 +70,7 @@ def shares(results: dict[str, Any]) -> pd.DataFrame:
         *(pytest.param(*case, marks=pytest.mark.full) for case in (("true", 1.0), ("first", 0.0))),
     ],
 )
-def test_what_is_always_or_never_right(
+def test_models_that_are_always_or_never_right_have_that_value(
     server: Server, benchmark: Path, tmp_path: Path, rule: str, value: float, form: str
 ) -> None:
     """Always the true one; always A, which no cyclic order lets pass, or always yes; and right
@@ -98,7 +98,7 @@ def test_what_is_always_or_never_right(
         *(pytest.param(rule, marks=pytest.mark.full) for rule in ("filtered", "cut", "rambles")),
     ],
 )
-def test_what_says_nothing_is_wrong(
+def test_answers_that_choose_nothing_are_wrong(
     server: Server, benchmark: Path, tmp_path: Path, rule: str
 ) -> None:
     """Refusals, answers that are cut off, and prose are wrong, and are counted apart with the whole
@@ -352,18 +352,6 @@ def test_a_model_that_takes_fewer_parameters(server: Server, tmp_path: Path) -> 
         "max_tokens",
         "temperature",
     ]
-
-
-def test_retrieval_and_other_models_are_not_asked(
-    server: Server, drawn: Path, tmp_path: Path
-) -> None:
-    done = score_command("ask", drawn, "--model", "blind:length", "--out", tmp_path / "run")
-    assert_one_sentence(done, "Models of blind: do not answer in words")
-    command = ("ask", drawn, "--model", server.spec("first"), "--out", tmp_path / "run")
-    assert_one_sentence(
-        score_command(*command, "--protocol", "retrieval"), "'retrieval' cannot be asked in words"
-    )
-    assert_one_sentence(score_command(*command, "--samples", "3"), "give a --temperature")
 
 
 @pytest.mark.full
