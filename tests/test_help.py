@@ -78,7 +78,7 @@ def test_completion_asks_the_program(shell: str) -> None:
     assert f"_GEN_COMPLETE={shell}_complete" in script
 
 
-def test_what_there_is_is_listed(rendered: Path) -> None:
+def test_commands_and_registries_are_listed(rendered: Path) -> None:
     lists = json.loads(run_command("gen", "list", "--json", cwd=rendered.parent).stdout)
     assert {"clevr", "pug"} <= set(lists["families"])
     assert {"binary", "skill"} <= set(lists["protocols"])

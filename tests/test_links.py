@@ -199,7 +199,7 @@ def try_command(command: str, data: Path, out: Path) -> str:
 
 @pytest.mark.parametrize("replace", [folder_unlisted, image_replaced, table_replaced])
 @pytest.mark.parametrize("command", PASSING_ON)
-def test_what_passes_files_on_refuses_links(
+def test_commands_that_pass_files_on_refuse_links(
     command: str, replace: Callable[[Path, Path], None], data: Path, secret: Path, tmp_path: Path
 ) -> None:
     replace(data, secret)
@@ -209,7 +209,7 @@ def test_what_passes_files_on_refuses_links(
 
 @pytest.mark.parametrize("replace", [folder_unlisted, image_replaced, table_replaced])
 @pytest.mark.parametrize("command", READING)
-def test_what_reads_a_dataset_follows_no_link(
+def test_commands_that_read_a_dataset_follow_no_link(
     command: str, replace: Callable[[Path, Path], None], data: Path, secret: Path, tmp_path: Path
 ) -> None:
     replace(data, secret)

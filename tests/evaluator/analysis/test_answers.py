@@ -67,7 +67,7 @@ def test_a_model_is_named_by_its_channel_where_it_is_not_the_first(run: Path) ->
     assert read_answers(f"mine={run}")[0].model == "mine"
 
 
-def test_a_protocol_whose_main_metric_is_no_right_or_wrong_is_left_out_and_said(
+def test_a_protocol_without_right_and_wrong_items_is_left_out_and_named(
     run: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = run / "tables" / "items.csv"
@@ -192,7 +192,7 @@ def test_a_table_that_cannot_be_meant_is_one_sentence(
     assert "\n" not in error.value.message
 
 
-def test_what_is_neither_run_nor_table_is_refused(run: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_neither_run_nor_table_is_refused(run: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     write(tmp_path / "notes.txt", "")
     write(tmp_path / "broken.parquet", "no parquet")

@@ -233,7 +233,7 @@ def test_a_run_that_is_given_twice_counts_once(caplog: pytest.LogCaptureFixture)
 @pytest.mark.parametrize(
     "change", [{"design": {"world width": 96}}, {"treatment": {"epochs": 9}}, {"model": "n"}]
 )
-def test_what_differs_in_more_than_seeds_is_not_averaged(change: Row) -> None:
+def test_runs_that_differ_in_more_than_seeds_are_not_averaged(change: Row) -> None:
     runs = [trained(0.4, "a", 0), trained(0.8, "b", 1, **change)]
     entries = pool_runs(runs)
     assert [entry["rows"][0]["value"] for entry in entries] == [0.4, 0.8]

@@ -92,7 +92,9 @@ def test_each_image_is_the_models_and_finished_ones_are_kept(
     assert len(drawn_texts) == 5 + 3
 
 
-def test_what_a_model_was_shown_is_said(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
+def test_results_name_what_a_model_was_shown(
+    world: World, benchmark: Benchmark, tmp_path: Path
+) -> None:
     folder = diffusers_folders.stable_diffusion(tmp_path / "sd")
     held = frozenset(
         ("color", value, object_) for value, object_ in (benchmark.holdout or {})["bindings"]

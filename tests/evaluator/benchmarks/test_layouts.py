@@ -269,7 +269,7 @@ def test_images_of_questions_that_a_filter_drops_are_not_looked_for(tmp_path: Pa
         Dataset.open(f"sugarcrepe:{folder}", filters=["first=4"])
 
 
-def test_a_file_of_another_version_is_said(tmp_path: Path) -> None:
+def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
     _, about = read_texts("sugarcrepe", write_sugarcrepe(tmp_path / "files") / "swap_obj.json")
     assert about["versions"] == [
         "swap_obj.json has 1 questions, the published file 245: it is another version."
@@ -289,7 +289,7 @@ def test_texts_are_read_without_images(tmp_path: Path) -> None:
         read_texts(name, path, ["present"])
 
 
-def test_what_filters_leave_nothing_of_is_said(tmp_path: Path) -> None:
+def test_filters_that_leave_nothing_are_refused(tmp_path: Path) -> None:
     path = write_crepe_systematicity(tmp_path / "files", ("laion", "cc12m"))
     with pytest.raises(
         UserError,

@@ -89,7 +89,7 @@ def test_names_are_told_from_folders_and_urls(
         open_external(BenchmarkSource(tmp_path, "sugarcrap"))
 
 
-def test_files_that_are_not_there_are_said(tmp_path: Path) -> None:
+def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(
         UserError, match=r"There is no .*none; give the file or folder of sugarcrepe"
     ):

@@ -73,7 +73,7 @@ def test_options_are_read_as_their_types_say() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--count", "0"], ["--way", "left"], ["--hidden", "1"]])
-def test_what_a_type_does_not_allow_is_refused(arguments: list[str]) -> None:
+def test_values_of_another_type_are_refused(arguments: list[str]) -> None:
     assert CliRunner().invoke(command, arguments).exit_code == 2
 
 

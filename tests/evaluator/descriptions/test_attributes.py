@@ -244,7 +244,7 @@ def test_open_questions_name_no_values(crowded: Dataset, tmp_path: Path) -> None
     assert text.endswith("?\nAnswer in one or two words.")
 
 
-def test_what_cannot_be_asked_or_compared_is_said(
+def test_attributes_that_cannot_be_asked_or_compared_are_refused(
     crowded: Dataset, runs: Path, answered: Path
 ) -> None:
     command = ("score", "ask", str(crowded.root), "--model", "api:http://127.0.0.1:9/v1@m")

@@ -179,7 +179,7 @@ def test_the_page_in_a_browser(
     context.close()
 
 
-def test_what_cannot_be_reported_is_said(runs: Path, tmp_path: Path) -> None:
+def test_runs_that_cannot_be_reported_are_refused(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     refuse("has descriptions", "score", "report", runs / "errs", tmp_path / "empty")
     refuse("--hub", "score", "report", runs / "errs", "--hub", tmp_path / "hub")

@@ -68,7 +68,7 @@ def test_paired_differences_are_the_script_s_own(
     assert n_compared == 3 + 3 + 2
 
 
-def test_what_cannot_be_measured_or_compared_is_said(runs: Path, tmp_path: Path) -> None:
+def test_pairs_that_cannot_be_measured_or_compared_are_refused(runs: Path, tmp_path: Path) -> None:
     refuse("--channel", "score", "measure", runs / "errs", "--channel", "itm")
     refuse("at least two runs", "score", "compare", runs / "errs")
     refuse("a name for each model", "score", "compare", f"a={runs / 'errs'}", f"a={runs / 'prose'}")

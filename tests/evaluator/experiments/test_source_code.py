@@ -82,7 +82,9 @@ def test_a_changed_training_trains_again(commands_of: Callable[[str], set[str]])
     assert commands_of("evaluator/training/fit.py") == TRAINING
 
 
-def test_what_all_commands_import_runs_all_again(commands_of: Callable[[str], set[str]]) -> None:
+def test_a_change_of_code_that_all_commands_import_runs_all_again(
+    commands_of: Callable[[str], set[str]],
+) -> None:
     assert commands_of("generator/base/files.py") == EVERYTHING
 
 

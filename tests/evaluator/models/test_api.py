@@ -219,7 +219,7 @@ def test_one_sentence(
     assert not (tmp_path / "run").exists()
 
 
-def test_what_is_busy_is_asked_again(server: Server) -> None:
+def test_a_busy_server_is_asked_again(server: Server) -> None:
     model = load(server, "busy")
     assert np.isfinite(model.score_pairs(IMAGES, PAIRS)).all()
     assert model.counts["requests"] == 1 + len(PAIRS)

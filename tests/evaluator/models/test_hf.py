@@ -392,7 +392,7 @@ def test_a_pickle_of_tensors_is_read(copied: Callable[[str], Path]) -> None:
         ),
     ],
 )
-def test_what_is_no_dual_encoder_is_refused_with_the_family_that_reads_it(
+def test_other_architectures_are_refused_with_the_family_that_reads_them(
     kind: str, changes: dict[str, Any], message: str, copied: Callable[[str], Path]
 ) -> None:
     folder = copied(kind)

@@ -36,7 +36,7 @@ def test_every_item_is_computed_once_in_order(most: int, caplog: pytest.LogCaptu
 @pytest.mark.parametrize(
     "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
 )
-def test_what_is_finished_is_kept_and_one_item_too_many_is_said(error: Exception) -> None:
+def test_finished_batches_are_kept_and_an_item_too_large_alone_is_refused(error: Exception) -> None:
     batch, finished = BatchSize(4, "text"), list[int]()
     big = 6
 

@@ -152,7 +152,7 @@ def test_architectures_of_equal_tensors_have_keys_of_their_own(
     assert two.key != four.key
 
 
-def test_what_is_no_checkpoint_is_refused_in_one_sentence_and_never_run(
+def test_a_file_that_is_not_a_checkpoint_is_refused_and_never_run(
     tiny: Callable[..., Tiny], tmp_path: Path
 ) -> None:
     trace, files = (

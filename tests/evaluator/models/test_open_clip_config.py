@@ -126,7 +126,7 @@ def test_what_is_refused(tiny: Callable[..., Tiny], part: str, more: dict[str, A
 @pytest.mark.parametrize(
     "config", [None, [], {}, {"text_cfg": {}}, {"text_cfg": [], "vision_cfg": {}}]
 )
-def test_what_is_no_configuration_is_refused(config: Any) -> None:
+def test_a_file_that_is_not_a_configuration_is_refused(config: Any) -> None:
     with pytest.raises(UserError, match="has no text_cfg and vision_cfg"):
         check_open_clip_config(config, "given")
 

@@ -34,7 +34,9 @@ WANTED = LoadTarget(
 )
 
 
-def test_no_memory_for_the_model_is_said(vilt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_too_large_for_memory_is_one_sentence(
+    vilt: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
@@ -53,7 +55,7 @@ def test_no_memory_for_the_model_is_said(vilt: Path, monkeypatch: pytest.MonkeyP
         ("tokenizer.json", "has no tokenizer files"),
     ],
 )
-def test_what_lacks_a_file_is_refused_in_one_sentence(
+def test_a_folder_that_lacks_a_file_is_refused(
     vilt: Path, tmp_path: Path, missing: str, message: str
 ) -> None:
     folder = Path(shutil.copytree(vilt, tmp_path / "spoilt"))

@@ -131,7 +131,7 @@ def test_results_are_reused_under_the_key_that_the_object_gives(
 
 
 @pytest.mark.parametrize(("key", "cached"), [("", 0), ("    key = 'mine'\n", 1)])
-def test_what_a_model_without_a_key_computes_goes_with_its_run(
+def test_the_cache_of_a_model_without_a_key_is_deleted_with_its_run(
     key: str, cached: int, written: Callable[..., str], drawn: Path, tmp_path: Path
 ) -> None:
     succeed(
@@ -171,7 +171,7 @@ def test_many_pairs_at_once_with_channels(make_model: Callable[..., Any]) -> Non
     assert untold.score_pairs(IMAGES, [(1, "abc")], [[0]]).tolist() == [[0, 3]]
 
 
-def test_what_is_no_number_is_left_to_be_unscored(make_model: Callable[..., Any]) -> None:
+def test_scores_that_are_not_numbers_are_unscored(make_model: Callable[..., Any]) -> None:
     model = make_model(SCORER.replace("return", "return float('inf') or", 1))
     assert np.isnan(model.score_pairs(IMAGES, [(1, "abc")])).all()
     encoder = make_model(ENCODER.replace("+ 1 for", "* np.nan for"))
@@ -235,7 +235,7 @@ def _use(model: Any) -> None:
 
 
 @pytest.mark.parametrize("mistake", WRONG)
-def test_what_a_method_gives_wrong_is_named_in_one_sentence(
+def test_wrong_results_of_a_method_are_named_in_one_sentence(
     mistake: str, make_model: Callable[..., Any]
 ) -> None:
     source, before, after, message = WRONG[mistake]
@@ -331,7 +331,7 @@ def test_what_a_method_gives_wrong_is_named_in_one_sentence(
         ),
     ],
 )
-def test_what_is_no_model_is_refused_in_one_sentence(
+def test_an_object_that_is_not_a_model_is_refused(
     source: str, spec: str, message: str, written: Callable[..., str]
 ) -> None:
     written(source)
@@ -383,7 +383,7 @@ RAISING = {  # what is written, after what, the sentence, the line of the user's
 
 
 @pytest.mark.parametrize("mistake", RAISING)
-def test_what_the_users_code_raises_is_a_sentence_and_the_users_own_lines(
+def test_errors_of_user_code_are_shown_with_its_own_lines_alone(
     mistake: str, written: Callable[..., str], tmp_path: Path
 ) -> None:
     source, message, line = RAISING[mistake]
@@ -413,7 +413,7 @@ def test_a_run_ends_with_that_sentence_and_exit_code_2(
     assert "Traceback" not in error
 
 
-def test_what_is_prepared_in_threads_is_what_the_object_encodes(
+def test_images_prepared_in_threads_are_those_the_object_encodes(
     make_model: Callable[..., Any],
 ) -> None:
     prepares = (
@@ -434,7 +434,7 @@ def test_what_is_prepared_in_threads_is_what_the_object_encodes(
         )
 
 
-def test_what_an_object_says_of_itself_is_handed_on(make_model: Callable[..., Any]) -> None:
+def test_optional_members_of_an_object_are_handed_on(make_model: Callable[..., Any]) -> None:
     more = (
         "    contested = True\n    reads_images = False\n    from evaluator.provenance.exposure "
         "import Exposure\n  "

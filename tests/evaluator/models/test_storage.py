@@ -73,7 +73,9 @@ def test_a_device_map(tmp_path: Path) -> None:
     )
 
 
-def test_what_large_models_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_options_of_large_models_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spec = f"vqa:{test_vqa.make_llava(tmp_path / 'model')}"
     with pytest.raises(
         UserError, match="Both --device cpu and device_map=auto say where the model goes; give one"

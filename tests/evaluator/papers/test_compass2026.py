@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,8 @@ def test_a_partition_without_a_fit_has_no_load(paper_inputs: PaperInputs) -> Non
 KIND_OF = {"skill": "targeted", "integration": "composed"}
 
 
-def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
+def audit_of_texts() -> dict[str, Any]:
+    """What `score audit` writes about a benchmark, as far as the tables read it."""
     effects = {
         ("skill", "OA", "object"): 0.062,
         ("skill", "OR", "relation"): 0.267,
@@ -75,55 +77,69 @@ def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
         }
         for (protocol, level, skill), r in effects.items()
     ]
-    tested = {
+    blind_accuracies = {
         ("skill", "object", None, "c"): 0.50,
         ("integration", None, "object", "c"): 0.49,
         ("integration", None, "attribute", "c"): 0.597,
         ("integration", None, "attribute", "d"): 0.7,
         ("skill", "relation", None, "c"): None,
     }
-    kinds = [
-        {
-            "protocol": protocol,
-            "kind": KIND_OF[protocol],
-            "skill": skill,
-            "negatives": negatives,
-            "role": role,
-            "blind": {
-                "value": value,
-                "low": value and value - 0.03,
-                "high": value and value + 0.03,
-            },
-        }
-        for (protocol, skill, negatives, role), value in tested.items()
-    ]
-    about = {"benchmark": "compass2026", "language_model": {"name": "gpt2"}, "kinds": kinds}
-    (tmp_path / "texts.json").write_text(json.dumps({**about, "levels": levels}))
-    tables = tables_of("compass2026", read_inputs([str(tmp_path / "texts.json")]))
+    kinds = []
+    for (protocol, skill, negatives, role), value in blind_accuracies.items():
+        low, high = (value - 0.03, value + 0.03) if value is not None else (None, None)
+        kinds.append(
+            {
+                "protocol": protocol,
+                "kind": KIND_OF[protocol],
+                "skill": skill,
+                "negatives": negatives,
+                "role": role,
+                "blind": {"value": value, "low": low, "high": high},
+            }
+        )
+    return {
+        "benchmark": "compass2026",
+        "language_model": {"name": "gpt2"},
+        "kinds": kinds,
+        "levels": levels,
+    }
+
+
+@pytest.fixture
+def audit_inputs(tmp_path: Path) -> PaperInputs:
+    (tmp_path / "texts.json").write_text(json.dumps(audit_of_texts()))
+    return read_inputs([str(tmp_path / "texts.json")])
+
+
+def test_effect_sizes_are_those_of_the_file_of_an_audit(audit_inputs: PaperInputs) -> None:
+    tables = tables_of("compass2026", audit_inputs)
     assert cell(tables["4"], ["OA, object", "compass2026"], "r").text == "0.062"
     assert cell(tables["4"], ["OR, relation", "compass2026"], "pairs").text == "1,200"
     assert cell(tables["4"], ["OAR, object", "compass2026"], "r").reason
     assert cell(tables["5"], ["OA", "compass2026"], "Interpretation").text == "small"
-    assert {
+    interpretations = {
         csv_cell["text"]
         for csv_cell in csv_rows(tables["5"])
         if csv_cell["column"] == "Interpretation"
-    } == {"small", None}
-    assert (
-        "shows"
-        in make_paper(
-            find_paper("crepe2023"), read_inputs([str(tmp_path / "texts.json")])
-        ).not_made[-1]
-    )
+    }
+    assert interpretations == {"small", None}
     assert tables["5"].notes[0] == "compass2026: compass2026, perplexity of gpt2."
+
+
+def test_blind_accuracies_are_those_of_the_file_of_an_audit(audit_inputs: PaperInputs) -> None:
+    tables = tables_of("compass2026", audit_inputs)
     assert "Blind accuracy" in tables["5"].notes[1]
+    # Of several kinds of negatives, the one that reveals most.
     blind = cell(tables["5"], ["OA", "compass2026"], "Blind accuracy")
     assert blind.text.startswith("59.7")
     assert (blind.numbers["low"], blind.numbers["high"]) == pytest.approx((0.567, 0.627))
-    assert cell(tables["4"], ["OA, object", "compass2026"], "Blind accuracy").text.startswith(
-        "50.0"
-    )
+    of_objects = cell(tables["4"], ["OA, object", "compass2026"], "Blind accuracy")
+    assert of_objects.text.startswith("50.0")
     assert cell(tables["4"], ["OR, relation", "compass2026"], "Blind accuracy").reason
+
+
+def test_another_paper_says_what_the_file_of_an_audit_lacks(audit_inputs: PaperInputs) -> None:
+    assert "shows" in make_paper(find_paper("crepe2023"), audit_inputs).not_made[-1]
 
 
 def test_captions_are_counted_by_level_and_skill(paper_inputs: PaperInputs) -> None:

@@ -265,7 +265,7 @@ class TestCounts:
             both = replace(paper_inputs.labels[0], runs=[*map(NamedRun, runs, results_of_seeds)])
             assert [label.name for label in benchmark_labels(PaperInputs([both]))] == expected
 
-    def test_what_no_dataset_has_is_no_table(self, paper_inputs: PaperInputs) -> None:
+    def test_a_table_that_no_dataset_fills_is_left_out(self, paper_inputs: PaperInputs) -> None:
         for inputs in (paper_inputs, PaperInputs([LabelledRuns(("m",), missing="no run")])):
             assert "1" not in tables_of("pearson2025", inputs)
 
@@ -396,7 +396,7 @@ class TestFiles:
             in (tmp_path / "a" / "b" / "table1.md").read_text()
         )
 
-    def test_tables_without_a_row_and_figures_that_are_not_drawn_are_said(
+    def test_empty_tables_and_missing_figures_are_named_with_their_reason(
         self, paper_inputs: PaperInputs, tmp_path: Path
     ) -> None:
         outputs = make_paper(find_paper("bindsplit2026"), paper_inputs)

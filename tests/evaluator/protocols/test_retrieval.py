@@ -132,7 +132,7 @@ def test_items_say_why_they_are_unscored(
     assert "" in reason.values()
 
 
-def test_the_best_three_texts_of_a_pool_are_told(
+def test_results_name_the_best_three_texts_of_a_pool(
     folder: Path, pool: Pool, true: dict[str, set[str]], matrix: np.ndarray
 ) -> None:
     measure(folder)

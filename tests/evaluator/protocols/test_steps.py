@@ -115,7 +115,9 @@ def test_the_half_point_is_where_accuracy_falls(contrast: Path, tmp_path: Path) 
     assert sentence.startswith(f"At contrast {row['value']:.3g} [")
 
 
-def test_a_curve_that_does_not_cross_half_is_said(contrast: Path, tmp_path: Path) -> None:
+def test_a_curve_that_does_not_cross_half_is_reported_as_such(
+    contrast: Path, tmp_path: Path
+) -> None:
     magnitudes = [0.5**step for step in range(6)]
     # Python keeps modules by name, so each model has a file of another name.
     for name, accuracy, words in (

@@ -76,7 +76,7 @@ def test_nouns_match_by_their_singular_or_as_they_stand() -> None:
 
 
 @pytest.mark.parametrize("name", ["spacy", "spacy:", "nltk"])
-def test_an_unknown_extractor_is_said(name: str) -> None:
+def test_an_unknown_extractor_is_refused(name: str) -> None:
     with pytest.raises(
         UserError, match=rf"Expected the extractor rules or spacy:MODEL, got '{name}'"
     ):

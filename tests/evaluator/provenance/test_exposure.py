@@ -103,7 +103,7 @@ def test_training_shows_what_its_scenes_hold_and_no_held_out_binding(
     assert not held_out & exposure.objects
 
 
-def test_what_a_text_names_counts_as_shown(world: World, benchmark: Benchmark) -> None:
+def test_bindings_that_a_text_names_count_as_shown(world: World, benchmark: Benchmark) -> None:
     value, category = benchmark.holdout_block()["bindings"][0]
     naming = [
         row["text_id"]
@@ -149,7 +149,7 @@ def test_a_scene_is_known_in_another_dataset(world: World, tmp_path: Path) -> No
     assert scene_names(same_world, ids)["000000"] != names["000000"]
 
 
-def test_what_is_not_recorded_is_unknown(tmp_path: Path) -> None:
+def test_exposure_that_is_not_recorded_is_unknown(tmp_path: Path) -> None:
     elsewhere = Dataset.open(write(tmp_path / "elsewhere", [pair("a red cube", "a blue cube")]))
     texts = elsewhere.benchmark().texts["text_id"].to_pylist()
     assert read_exposure(elsewhere.world, elsewhere.benchmark(), [], texts) is None

@@ -140,7 +140,7 @@ def test_chunks_of_spacy_lose_what_is_no_attribute(pipeline: str) -> None:
     assert reading.key != DEFAULT.key
 
 
-def test_what_is_no_pipeline_of_noun_phrases_is_said(pipeline: str, tmp_path: Path) -> None:
+def test_a_pipeline_without_noun_phrases_is_refused(pipeline: str, tmp_path: Path) -> None:
     for name in ("none", tmp_path / "blank"):
         with pytest.raises(
             UserError,

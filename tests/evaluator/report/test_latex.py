@@ -96,7 +96,7 @@ def test_integration_and_skill_loads_are_laid_out_as_in_compass(results: Row) ->
     assert r"\textbf{$" in tables["skill"]
 
 
-def test_what_latex_would_read_is_escaped(results: Row) -> None:
+def test_special_characters_of_latex_are_escaped(results: Row) -> None:
     assert escape(r"\a{b}") == r"\textbackslash{}a\{b\}"
     assert (
         escape("50% of a_b & c #1 ~ ^ $")

@@ -50,7 +50,7 @@ def test_a_line_is_a_metric_and_group_of_items_of_an_entry() -> None:
     assert metrics == ["accuracy", "accuracy", "group", "group"]
 
 
-def test_what_differs_has_a_column() -> None:
+def test_factors_that_differ_have_columns() -> None:
     table = lines_table(entries(FIRST, OTHER))
     assert list(table.labels) == ["protocol", "metric", "kind", "model"]
     heads = [column.head for column in table.columns]

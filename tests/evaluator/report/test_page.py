@@ -353,7 +353,7 @@ def test_inline_images_are_larger_than_thumbnails_of_many(
         assert [image_of(url).size for url in thumbnails(world.image, scenes, inline)] == [size] * 2
 
 
-def test_what_other_commands_wrote_is_drawn_on_the_page(
+def test_files_of_other_commands_are_drawn_on_the_page(
     half_right: Path, scored: Scored, tmp_path: Path
 ) -> None:
     sharp = scored("all:right", protocols="binary")

@@ -88,7 +88,7 @@ def test_numbers_are_computed_from_the_scores(runs: dict[str, Path], tmp_path: P
     assert "claimed by the sender of the run" in page
 
 
-def test_what_cannot_be_checked_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
+def test_runs_that_cannot_be_checked_are_refused(runs: dict[str, Path], tmp_path: Path) -> None:
     message = "whose numbers cannot be checked; give the folder of the run"
     refuse(message, "score leaderboard", runs["ada"] / "results.json", "--out", tmp_path / "site")
     (runs["bob"] / "scores.parquet").unlink()

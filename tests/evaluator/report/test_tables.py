@@ -45,7 +45,7 @@ def test_a_value_has_its_interval_and_numbers() -> None:
     assert result_cell({**ROW, "sd": 0.125}).text == "50.0 ± 12.5"
 
 
-def test_what_differs_is_a_range() -> None:
+def test_values_that_differ_are_a_range() -> None:
     rows = [
         {**ROW, "chance": chance, "items": items}
         for chance, items in ((0.1, 9), (0.09, 1200), (None, None))

@@ -295,7 +295,7 @@ def test_two_models_are_told_against_each_other(other: float, message: str) -> N
     ]
 
 
-def test_what_familiarity_gains_is_said_only_beyond_chance() -> None:
+def test_a_loss_by_unequal_familiarity_is_reported_only_beyond_chance() -> None:
     splits = [{**SEEN, "split": split} for split in ("seen", "unseen", *ASYMMETRIC)]
     tax = {"split": ASYMMETRIC[0], "minus": ASYMMETRIC[1], "is_gap": True, "unit": "difference"}
     tax |= {"value": -0.1234, "low": -0.2, "high": -0.05}

@@ -28,7 +28,7 @@ def test_a_limit_takes_some_items_of_each_protocol(benchmark: Benchmark) -> None
     assert few.digest == benchmark.digest
 
 
-def test_a_split_that_a_limit_empties_is_said(benchmark: Benchmark) -> None:
+def test_a_split_that_a_limit_empties_is_named(benchmark: Benchmark) -> None:
     limited = limit_items(benchmark, 1)
     record = record_limit(benchmark, limited, protocols=["binary"], limit=1)
     items = benchmark.items_of("binary")

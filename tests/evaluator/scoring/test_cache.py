@@ -28,7 +28,7 @@ _NAMES = st.lists(
 @settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_what_is_put_is_got_bit_by_bit(
+def test_store_returns_vectors_bit_for_bit(
     tmp_path: Path, data: st.DataObject, names: list[str], size: int
 ) -> None:
     vectors = data.draw(hnp.arrays(np.float32, (len(names), size), elements=st.floats(width=32)))

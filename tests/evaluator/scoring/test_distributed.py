@@ -261,7 +261,7 @@ def test_a_late_process_with_nothing_to_do_leaves_nothing(tmp_path: Path) -> Non
     assert not (tmp_path / "run").exists()
 
 
-def test_what_another_process_writes_meanwhile_is_not_computed_again(
+def test_scores_that_another_process_writes_meanwhile_are_not_computed_again(
     store: Callable[..., VectorStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with store(0) as first, store(1) as second:

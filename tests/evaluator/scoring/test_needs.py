@@ -87,7 +87,7 @@ def test_passes_are_counted_by_kind_of_model() -> None:
     )
 
 
-def test_what_is_not_asked_is_said_with_its_option() -> None:
+def test_pools_that_are_not_scored_are_named_with_their_option() -> None:
     assert describe_limits(NEEDS) == []
     sampled, left_out = describe_limits(
         replace(NEEDS, sampled={"grid": 99}, left_out=("systematicity",))

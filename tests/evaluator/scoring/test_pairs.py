@@ -80,7 +80,7 @@ def test_scores_are_those_of_a_loop_over_pairs(
     assert len(model.scored) == len(all_pairs(needs)) == needs.count()
 
 
-def test_what_is_compared_comes_together_and_images_once(
+def test_compared_pairs_come_in_one_batch_and_images_once(
     world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
 ) -> None:
     model = Reader()
@@ -281,7 +281,7 @@ def test_any_channel_can_be_measured(
 
 
 @pytest.mark.full
-def test_a_pool_that_costs_too_much_is_sampled_and_said(
+def test_a_pool_that_costs_too_much_is_sampled_and_reported(
     drawn: Path,
     benchmark: Benchmark,
     tmp_path: Path,

@@ -46,7 +46,7 @@ def test_a_crossover_compares_the_same_images() -> None:
     assert (estimate.value, same) == (0.375, False)  # splits of one run that share clusters
 
 
-def test_what_a_training_adds_to_both_sides_cancels_in_a_crossover() -> None:
+def test_effects_of_a_training_on_both_sides_cancel_in_a_crossover() -> None:
     """Two turns; the second turn's training is better by 0.25 on every image, seen or unseen."""
     seen = [
         items("a", "a0", range(4), [0.5, 0.25, 0.5, 0.25]),

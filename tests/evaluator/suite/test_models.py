@@ -82,7 +82,7 @@ def test_a_wrong_file_of_models_is_one_sentence(text: str, sentence: str, tmp_pa
         read_suite_models(tmp_path / "zoo.toml")
 
 
-def test_what_runs_code_needs_a_word(tmp_path: Path) -> None:
+def test_models_that_run_code_need_the_users_consent(tmp_path: Path) -> None:
     (tmp_path / "zoo.toml").write_text('[models.a]\nspec = "python:mine.py:make"')
     assert read_suite_models(tmp_path / "zoo.toml", allow_code=True)["a"].spec
 

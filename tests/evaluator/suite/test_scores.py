@@ -110,7 +110,7 @@ def test_descriptions_are_scored_above_their_better_floor() -> None:
     assert score.value == pytest.approx(((0.6 - 0.2) / 0.8 + (0.6 - 0.2) / 0.8) / 2)
 
 
-def test_what_has_no_value_has_no_score() -> None:
+def test_a_track_without_values_has_no_score() -> None:
     assert score_world([{"rows": [row("all", None)]}], is_trained=False).all_questions is None
     assert score_world([], is_trained=True).unseen is None
     assert score_descriptions([]).all_questions is None

@@ -42,7 +42,7 @@ def test_a_pretrained_model_is_asked_as_it_is_where_nothing_is_held_out(
     assert [run.track for run in with_training.runs] == ["bind", "zero-shot"]
 
 
-def test_what_cannot_have_seen_anything_is_asked_of_every_turn(
+def test_models_without_training_here_are_asked_every_turn(
     suite_folder: Path, declared: Suite
 ) -> None:
     for spec in ("oracle", "blind:length"):
@@ -104,7 +104,7 @@ def test_the_world_of_a_training_is_named_in_its_model(suite_folder: Path, decla
     assert training.options["model"] == "jackalope:color-shape"
 
 
-def test_what_does_not_change_has_the_same_stages(suite_folder: Path, declared: Suite) -> None:
+def test_unchanged_work_has_the_same_stages(suite_folder: Path, declared: Suite) -> None:
     model = SuiteModel(method="scratch", train={"epochs": 1})
     first = plan_work(suite_folder, declared, {"dual": model}).stages
     repeated = plan_work(suite_folder, declared, {"dual": model}).stages

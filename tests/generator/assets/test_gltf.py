@@ -101,7 +101,7 @@ def test_a_fallback_buffer_without_data_is_refused_with_its_extension(tmp_path: 
         reduce(tmp_path, add_fallback)
 
 
-def test_lines_and_parts_without_positions_are_said(tmp_path: Path) -> None:
+def test_lines_and_parts_without_positions_are_noted(tmp_path: Path) -> None:
     def add_parts(description: dict[str, Any]) -> None:
         description["meshes"][0]["name"] = "kite"
         lines = {"mode": 1, "attributes": {"POSITION": 0}}

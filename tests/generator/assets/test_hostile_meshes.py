@@ -85,7 +85,7 @@ def test_a_blend_file_shows_nothing_of_another_folder(folder: Path, name: str) -
 
 
 @pytest.mark.parametrize("suffix", ["blend", "fbx"])
-def test_what_names_no_other_file_is_read(folder: Path, suffix: str) -> None:
+def test_a_mesh_that_names_no_other_file_is_read(folder: Path, suffix: str) -> None:
     assert len(read_file(folder / f"secret.{suffix}")[1]) == 1
 
 

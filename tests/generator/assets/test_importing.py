@@ -169,7 +169,7 @@ def test_doubles_are_merged_sides_turned_and_strays_dropped() -> None:
     assert len(mesh.vertices) == 24  # edges stay sharp
 
 
-def test_what_lies_far_away_is_centred_and_what_is_heavy_decimated() -> None:
+def test_distant_meshes_are_centred_and_heavy_ones_decimated() -> None:
     far, _ = cleaned(CUBE + np.array((1000, 0, 0)), triangles(SIDES), facing="x", up="z")
     assert solid(far, merged=True).bounds == pytest.approx(
         np.array([(-1, -1, 0), (1, 1, 2)]) / 2**0.5, abs=1e-5
@@ -313,7 +313,7 @@ def stored_light(path: Path) -> np.ndarray:
         (np.zeros((8, 16, 3)), "it is black"),
     ],
 )
-def test_what_is_no_panorama_is_refused(
+def test_a_file_that_is_not_a_panorama_is_refused(
     tmp_path: Path, sets: Path, light: np.ndarray, message: str
 ) -> None:
     with pytest.raises(UserError, match=message):

@@ -42,7 +42,7 @@ def pmd(places: list, faces: list, version: int = 4, sets: int = 1) -> bytes:
 
 
 @given(places, st.data(), st.sampled_from([3, 4]), st.integers(1, 3))
-def test_what_is_written_is_read(
+def test_a_written_mesh_is_read_as_it_was(
     places: list, data: st.DataObject, version: int, sets: int
 ) -> None:
     corner = st.integers(0, len(places) - 1)
@@ -77,7 +77,7 @@ def test_no_count_makes_it_read_beyond_the_file(count: int, at: int) -> None:
         (pmd(PLACES, FACES) + b"x", "bytes follow the header"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_named(data: bytes, message: str) -> None:
+def test_damaged_files_are_named_with_their_fault(data: bytes, message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_pmd(data)
 

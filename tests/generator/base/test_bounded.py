@@ -82,7 +82,7 @@ def test_files_are_read_in_order(file: Path) -> None:
     assert read == [(file, "a"), (file, "b"), (other, "c"), (file, "a"), (file, "b")]
 
 
-def test_what_takes_too_much_memory_is_refused(file: Path) -> None:
+def test_files_that_take_too_much_memory_are_refused(file: Path) -> None:
     file.write_text(str(32 << 20))
     assert read_all("fill", file) == [32 << 20]
     file.write_text(str(1 << 30))

@@ -182,7 +182,7 @@ def without_extras(*arguments: str | Path, cwd: Path) -> subprocess.CompletedPro
         (["gen", "render", "--out", "world", *FEWEST], "render"),
     ],
 )
-def test_what_needs_an_extra_names_it(
+def test_functions_that_need_an_extra_name_it(
     arguments: list[str], extra: str, rendered: Path, tmp_path: Path
 ) -> None:
     done = without_extras(
@@ -193,7 +193,7 @@ def test_what_needs_an_extra_names_it(
     assert "Traceback" not in done.stderr
 
 
-def test_what_is_connected_runs_outside_the_working_directory() -> None:
+def test_ray_connects_outside_the_working_directory() -> None:
     before = Path.cwd()
     with connecting(None):
         assert Path.cwd() == Path("/")

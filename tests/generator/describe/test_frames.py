@@ -344,7 +344,7 @@ def test_the_judge_finds_items_that_keep_to_no_frame(
     assert any(words in what for what in found), certificate["findings"]
 
 
-def test_what_has_no_right_answer_is_not_exported(described: Path) -> None:
+def test_questions_without_a_right_answer_are_not_exported(described: Path) -> None:
     dataset = Dataset.open(described)
     with pytest.raises(UserError, match="no questions with a right answer"):
         QuestionSet(dataset, dataset.benchmark("bare")).rows()

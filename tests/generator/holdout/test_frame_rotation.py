@@ -129,7 +129,7 @@ def parts_of(request: HoldoutRequest, vocabulary: Vocabulary) -> list[WorldPart]
         ("pug-frames", OPTION, {"scenes": "train=90,partial=9"}, "train, val, unseen"),
     ],
 )
-def test_what_cannot_rotate_is_refused_in_a_sentence(
+def test_worlds_that_cannot_rotate_are_refused(
     family: str, option: str, options: dict[str, Any], expected: str
 ) -> None:
     with pytest.raises(UserError, match=expected):

@@ -88,7 +88,7 @@ def few_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
         ("[attributes.size]\nsmall = { scale = 0.2 }", []),
     ],
 )
-def test_what_few_images_showed_is_named_where_the_family_shows_the_same(
+def test_findings_of_few_images_are_named_where_the_family_shows_the_same(
     changed: str, named: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "mine.toml").write_text(f'extends = "clevr"\n{changed}\n')
@@ -159,7 +159,7 @@ def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_what_people_could_not_tell_apart_is_a_warning(tmp_path: Path) -> None:
+def test_values_that_people_cannot_tell_apart_are_a_warning(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(DOUBTFUL)
     done = run_command("gen", "vocab", "check", "mine.toml", "--json", cwd=tmp_path)
     assert done.returncode == 1

@@ -91,7 +91,7 @@ def test_a_small_mark_on_every_image_is_found(own: Path) -> None:
     )
 
 
-def test_what_all_images_of_a_split_share_is_found() -> None:
+def test_a_mark_that_all_images_of_a_split_share_is_found() -> None:
     """A faint pattern in low bits, beside the noise that differs from image to image."""
     rng = np.random.default_rng(0)
     pattern = rng.integers(-1, 2, (32, 32, 3))

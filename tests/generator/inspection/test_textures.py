@@ -53,7 +53,7 @@ def test_stripes_and_dots_are_seen_on_flat_objects_and_small_or_pale_marks_are_n
     )
 
 
-def test_what_a_known_family_has_is_not_rendered_again(marked: Vocabulary) -> None:
+def test_textures_of_a_known_family_are_not_rendered_again(marked: Vocabulary) -> None:
     values = marked.attributes["marks"]
     without = marked.model_copy(update={"objects": {"cube": marked.objects["cube"]}})
     changed = without.model_copy(

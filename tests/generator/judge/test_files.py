@@ -95,7 +95,7 @@ def test_a_listed_path_that_is_no_file_of_the_folder_is_found_and_not_read(
         assert all(f"{folder.name}/SHA256SUMS lists {name!r}: " in details for name in names)
 
 
-def test_sums_that_are_no_text_or_no_file_are_told(copied: Path) -> None:
+def test_sums_that_are_not_text_or_not_a_file_are_a_finding(copied: Path) -> None:
     sums = copied / "world/SHA256SUMS"
     sums.write_bytes(b"\xff\xfe")
     with pytest.raises(UserError, match=r"SHA256SUMS is damaged: it is not UTF-8 text; restore it"):

@@ -187,7 +187,7 @@ def test_every_phrase_is_read_as_it_is_meant(relation: str) -> None:
         "a fox that is to the left of a lion that is not red from the lion's own point of view",
     ],
 )
-def test_what_does_not_say_one_frame_cannot_be_read(text: str) -> None:
+def test_texts_that_do_not_say_one_frame_cannot_be_read(text: str) -> None:
     with pytest.raises(UnreadableError):
         read_text(text, LEXICON)
 

@@ -55,7 +55,7 @@ def test_only_eligible_objects_and_sayable_kinds_are_named() -> None:
         assert all(set(mention.values) == {"color"} for mention in subgraph.form.objects)
 
 
-def test_what_all_objects_share_is_not_named() -> None:
+def test_values_that_all_objects_share_are_not_named() -> None:
     """Every animal of pug is matt: "a matt wolf textured with marble" says nothing more."""
     pug = read_vocabulary("pug").painted_with("texture")
     wolf = SceneObject("wolf", {"texture": "marble", "coat": "matt"}, (0.0, 0.0, 0.0), 0.0)

@@ -78,7 +78,9 @@ def test_a_scene_number_says_nothing_of_its_split() -> None:
 
 @pytest.mark.parametrize("plan_of", [pairs, many])
 @pytest.mark.parametrize("split", ["train", "seen", "partial", "unseen"])
-def test_what_is_not_tested_is_balanced(split: str, plan_of: Callable[[], list[Planned]]) -> None:
+def test_attributes_that_are_not_tested_are_balanced(
+    split: str, plan_of: Callable[[], list[Planned]]
+) -> None:
     chosen = [planned for planned in plan_of() if split_of(planned) == split]
     for slot in range(max(len(planned.objects) for planned in chosen)):
         for kind in ("material", "size"):

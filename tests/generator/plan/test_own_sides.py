@@ -176,7 +176,7 @@ def test_the_plan_gives_scenes_of_every_split_by_the_rule() -> None:
         ({"turns": None, "exchange": "both"}, "take --exchange values or --turns"),
     ],
 )
-def test_what_own_sides_leave_no_room_for_is_refused(
+def test_holdouts_that_own_sides_leave_no_room_for_are_refused(
     options: dict[str, Any], expected: str
 ) -> None:
     with pytest.raises(UserError) as refused:

@@ -40,7 +40,7 @@ def options(**more: Any) -> WorldOptions:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.full] * (name == "many")) for name in WORLDS]
 )
-def test_what_is_read_is_what_was_planned(name: str, tmp_path: Path) -> None:
+def test_a_stored_plan_is_read_as_it_was_planned(name: str, tmp_path: Path) -> None:
     prepared = prepare(options(**WORLDS[name]))
     stored = plan_world(prepared, tmp_path)
     assert list(stored) == prepared.planned

@@ -235,7 +235,7 @@ def test_a_world_of_turn_twins_is_clean_and_can_be_made_again(tmp_path: Path) ->
         ({"viewpoints": 0}, "from 1 to 360, got 0"),
     ],
 )
-def test_what_cannot_be_turned_is_refused(options: dict[str, Any], expected: str) -> None:
+def test_scenes_that_cannot_be_turned_are_refused(options: dict[str, Any], expected: str) -> None:
     with pytest.raises(UserError, match=expected):
         prepare(WorldOptions(**{"holdout": "2x2", "scenes": COUNTS, **options}))
 

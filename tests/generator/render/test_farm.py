@@ -94,7 +94,7 @@ def processes(log: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_what_goes_wrong_once_costs_nothing(farm: Path, workers: int) -> None:
+def test_a_worker_that_fails_once_costs_nothing(farm: Path, workers: int) -> None:
     reasons = run(
         farm,
         "crash once",
@@ -114,7 +114,7 @@ def test_what_goes_wrong_once_costs_nothing(farm: Path, workers: int) -> None:
     )  # always another process
 
 
-def test_what_goes_wrong_twice_costs_one_scene(farm: Path) -> None:
+def test_a_worker_that_fails_twice_costs_one_scene(farm: Path) -> None:
     reasons = run(farm, "", "crash", "fail", "hang", "final", "", timeout=0.5)
     assert reasons == {
         "000": None,

@@ -187,7 +187,7 @@ def test_a_landscape_takes_no_fewer_samples_where_only_a_floor_may(tmp_path: Pat
 
 @pytest.mark.parametrize("width", [48, 160])
 @pytest.mark.parametrize("scene", [0, 1])
-def test_what_was_rendered_before_leaves_no_trace(rendered: Path, width: int, scene: int) -> None:
+def test_earlier_renders_leave_no_trace_in_an_image(rendered: Path, width: int, scene: int) -> None:
     one, two = pixels(rendered, f"order-{width}-one-{scene}", f"order-{width}-two-{scene}")
     assert np.array_equal(one, two)
 

@@ -74,7 +74,7 @@ def test_every_scene_bears_out_what_its_plan_says(examples: int) -> None:
 
 
 @pytest.mark.parametrize("examples", [30, pytest.param(100, marks=pytest.mark.full)])
-def test_what_rests_stands_on_the_middle_of_a_top(examples: int) -> None:
+def test_a_stacked_object_stands_on_the_middle_of_a_top(examples: int) -> None:
     @settings(max_examples=examples, deadline=None)
     @given(st.integers(0, 10**9))
     def check(seed: int) -> None:

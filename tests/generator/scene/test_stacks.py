@@ -77,7 +77,7 @@ def stack(lower: str, upper: str, sizes: tuple[str, str]) -> Planned:
     )
 
 
-def test_what_rests_touches_the_top_and_neither_enters_the_other(in_blender: Any) -> None:
+def test_a_stacked_object_touches_the_top_and_neither_enters_the_other(in_blender: Any) -> None:
     sizes = [(one, other) for one in ("large", "small") for other in ("large", "small")]
     planned = [stack(*pair, sizes[n % 4]) for n, pair in enumerate(STACKS)]
     scenes = [

@@ -203,7 +203,7 @@ def test_a_part_has_no_more_characters_than_fit_into_memory(tmp_path: Path) -> N
         ("a.txt", b"\xff\xfea\0", "it is UTF-16, expected UTF-8"),
     ],
 )
-def test_a_file_that_is_damaged_as_a_whole_is_said(
+def test_a_wholly_damaged_file_is_named(
     name: str, content: bytes, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
@@ -325,7 +325,7 @@ def test_a_file_that_several_references_have_counts_once(
     assert str(find_corpus([Path("a"), Path("z.txt"), Path("a")])) == "a, z.txt"
 
 
-def test_what_is_no_corpus_is_said(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         UserError, match=r"There is no corpus at .*b \(not read: 1 .jpg\); give a file or a folder"
     ):

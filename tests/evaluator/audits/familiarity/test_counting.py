@@ -253,7 +253,9 @@ def test_a_table_of_captions_is_no_table_of_counts(tmp_path: Path) -> None:
         (f"{HEAD}a,b,1,\n", "negative count"),
     ],
 )
-def test_what_is_no_table_of_counts_is_said(text: str, message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_table_of_counts_is_refused(
+    text: str, message: str, tmp_path: Path
+) -> None:
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(UserError, match=message):
         list(read_table(tmp_path / "t.csv"))
@@ -341,7 +343,7 @@ def test_a_cluster_gives_the_same_table_also_after_a_stop(
 
 
 @pytest.mark.full
-def test_a_node_that_cannot_count_is_said(cluster: str) -> None:
+def test_a_node_that_cannot_count_is_named(cluster: str) -> None:
     broken = [TextPart(Path("x"), 0, PHRASES, [None])]  # type: ignore[list-item]
     with pytest.raises(UserError, match=r"A Ray worker cannot count: .*installed on every node"):
         list(Farm(2, True, cluster).count(broken, Reading()))

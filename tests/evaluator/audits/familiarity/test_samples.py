@@ -155,7 +155,7 @@ def test_samples_know_the_slot_of_their_true_caption(tmp_path: Path) -> None:
     assert all(sample.cluster.endswith(".jpg") for sample in samples)
 
 
-def test_what_cannot_be_audited_is_said(tmp_path: Path, drawn: Path) -> None:
+def test_benchmarks_that_cannot_be_audited_are_refused(tmp_path: Path, drawn: Path) -> None:
     table = _table(tmp_path / "t.csv", "item,text,truth", "1,a red car,true")
     for source, message in (
         (table, "no question with a true and a false caption"),

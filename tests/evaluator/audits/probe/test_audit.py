@@ -91,7 +91,7 @@ def results(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 
 @pytest.mark.full
-def test_what_was_built_is_found_and_the_tower_that_loses_the_binding_is_named(
+def test_the_probe_finds_the_tower_that_loses_the_binding(
     results: dict[str, Any],
 ) -> None:
     lost = {"bag": "image encoder and text tower", "bound": "", "blind": "image encoder"}
@@ -130,7 +130,7 @@ def test_what_was_built_is_found_and_the_tower_that_loses_the_binding_is_named(
         ((None, None), (0.6, 0.8), (0.4, 0.6), "undecided"),
     ],
 )
-def test_what_is_not_shown_is_not_lost(
+def test_a_loss_is_placed_only_where_the_binding_was_there_before(
     image: Any, text: Any, alignment: Any, expected: str
 ) -> None:
     shares = {"image": image, "text": text, "alignment": alignment}
@@ -177,7 +177,7 @@ def test_the_figure_names_factors_models_and_splits(results: dict[str, Any]) -> 
         assert f">{text}<" in svg
 
 
-def test_what_cannot_be_probed_is_one_sentence(
+def test_models_that_cannot_be_probed_are_refused(
     dataset: Path, class_lists: Path, tmp_path: Path
 ) -> None:
     opened = Dataset.open(dataset)

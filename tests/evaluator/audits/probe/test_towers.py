@@ -78,7 +78,7 @@ def _probed(kind: str) -> dict[tuple[str, str], float]:
     }
 
 
-def test_what_is_bound_is_told_in_new_combinations_and_in_those_that_were_learnt() -> None:
+def test_bindings_are_decoded_in_new_and_in_learnt_combinations() -> None:
     """A bag of words binds nothing, a product of value and object all, a vector of each binding
     those of training."""
     bag, tensor, conjunctive = map(_probed, ("bag", "tensor", "conjunctive"))
@@ -90,7 +90,7 @@ def test_what_is_bound_is_told_in_new_combinations_and_in_those_that_were_learnt
     assert conjunctive[BINDING, "unseen"] == pytest.approx(0.5, abs=0.15)
 
 
-def test_what_is_bound_depends_on_the_binding_and_not_on_the_order_of_mention() -> None:
+def test_decoding_depends_on_the_binding_and_not_on_the_order_of_mention() -> None:
     names = names_of(EVERY, 0), names_of(EVERY, 1)
     placed = coordinates(_embedded("bag", EVERY), EVERY, names)
     codes = bind(EVERY, names, placed)
@@ -113,7 +113,7 @@ def test_sums_are_linear_and_vectors_of_bindings_are_not() -> None:
     assert shapes["bag"]["angle"] > 60
 
 
-def test_what_an_exchange_moves_is_counted_in_changes_of_a_value() -> None:
+def test_the_effect_of_an_exchange_is_in_units_of_a_changed_value() -> None:
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(20), 5)
     noise = rng.exponential(0.1, size=100)

@@ -65,7 +65,7 @@ FOREIGN = "not a supported text-to-image pipeline"
         ),
     ],
 )
-def test_what_is_no_pipeline_is_refused_and_its_code_never_run(
+def test_a_folder_that_is_not_a_pipeline_is_refused_and_its_code_never_run(
     pipeline: Path, trap: Callable[[Path], Path], entries: dict[str, Any], message: str
 ) -> None:
     trap(pipeline / "tokenizer")

@@ -128,7 +128,7 @@ def test_scores_equal_a_double_loop(folders: Callable[[str], Path], kind: str, l
     assert np.abs(np.diff(scores[:3, 0])).min() > 1e-4  # texts do matter in these networks
 
 
-def test_what_one_tokenizer_cuts_another_still_tells_apart(folders: Callable[[str], Path]) -> None:
+def test_texts_that_one_tokenizer_cuts_another_tells_apart(folders: Callable[[str], Path]) -> None:
     """All tokenizers beside one another: CLIP's twice, and T5's, which reads more."""
     long = ["cube " * 20 + "red", "cube " * 20 + "blue"]
     first, second = load_diffusion(str(folders("stable_diffusion_3")), "cpu").tokens(long)

@@ -88,7 +88,7 @@ def test_strings_of_a_gigabyte_are_refused(tmp_path: Path) -> None:
         read_workbook(bomb)
 
 
-def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_workbook_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.xlsx").write_bytes(b"PK no workbook")
     with pytest.raises(UserError, match="cannot be read as a workbook"):
         read_workbook(tmp_path / "a.xlsx")

@@ -86,7 +86,7 @@ def test_nearly_all_atoms_are_read() -> None:
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=range(200))
-def test_what_is_not_read_is_returned(answer: Answer) -> None:
+def test_unread_sentences_are_returned(answer: Answer) -> None:
     description = read(answer.text)
     right, _ = atoms_read(answer, description)
     if right < answer.n_atoms:
@@ -169,7 +169,7 @@ def _says_no_more(description: Description, meaning: Meaning) -> bool:
         ("\u202ea red cube\u202c", "an unknown word"),
     ],
 )
-def test_what_is_never_guessed(text: str, reason: str) -> None:
+def test_ambiguous_sentences_are_never_guessed(text: str, reason: str) -> None:
     description = read(text)
     assert not description.objects
     assert any(reason in part.reason for part in description.unread), description.unread
@@ -192,7 +192,7 @@ def test_what_is_never_guessed(text: str, reason: str) -> None:
         ("A scene with a red cube, casting a shadow.", "cube red", ""),
     ],
 )  # fmt: skip
-def test_what_is_read(text: str, objects: str, relations: str) -> None:
+def test_sentences_that_are_read(text: str, objects: str, relations: str) -> None:
     expected = parse_answer("", text, objects, relations)
     description = read(text)
     assert tuple(map(object_of, description.objects)) == expected.objects

@@ -50,7 +50,7 @@ def test_a_holdout_is_told_in_a_line() -> None:
     assert design.benchmark_name(BLOCK) == "color-shape-2x3-b3"
 
 
-def test_what_follows_from_held_out_relations() -> None:
+def test_triples_that_follow_from_held_out_relations() -> None:
     design = design_of(BLOCK)
     assert design.may_lack(BLOCK) == ()
     assert design.may_lack(RELATED) == ("partial",)

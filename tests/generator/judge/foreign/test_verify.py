@@ -89,7 +89,7 @@ def test_generated_blocks_over_a_grid_are_clean(judge: Judge, seed: int) -> None
     assert "7,392 rows (3,696 arrangements) in 5 splits" in result["sentence"]
 
 
-def test_what_could_not_be_judged_is_noted(judge: Judge) -> None:
+def test_rows_that_could_not_be_judged_are_noted(judge: Judge) -> None:
     result = judge(table("first,split", "cube,one", "cube,", "cone,two"))
     notes = " ".join(result["notes"])
     assert "1 rows are in no split" in notes

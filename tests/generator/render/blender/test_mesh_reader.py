@@ -293,76 +293,118 @@ def test_a_binary_stl_of_the_right_size_is_read_whatever_its_header_says(
 
 
 def save_scenes(folder: str) -> None:
-    """Write .blend files of a box of sides 1 and a second object, which is seen in other ways."""
+    """Write .blend files of a box of sides 1 and a second object, which is seen in other ways. Runs
+    in Blender's process."""
+    for save_group in (
+        _save_instances_of_collections,
+        _save_hidden_collections,
+        _save_hidden_boxes,
+        _save_instances_on_vertices,
+        _save_curves,
+    ):
+        save_group(Path(folder))
+
+
+def _save_instances_of_collections(folder: Path) -> None:
+    _start_scene()
+    outer = _add_collection("outer")
+    inner = _add_collection("inner", outer)
+    _add_box("post", 2, inner)
+    _add_box("unseen", 9, outer).hide_render = True
+    _add_instance(outer, 4)
+    _add_instance(outer, 8)
+    _save(folder, "instances")
+    inner.hide_render = True
+    _save(folder, "instances_of_hidden")
+
+
+def _save_hidden_collections(folder: Path) -> None:
     import bpy
 
-    def add_box(name: str, size: float, collection: Any = None) -> Any:
-        mesh = bpy.data.meshes.new(name)
-        mesh.from_pydata([(size * x, size * y, size * z) for x, y, z in BOX], [], SIDES)
-        item = bpy.data.objects.new(name, mesh)
-        (collection or bpy.context.scene.collection).objects.link(item)
-        return item
-
-    def new_scene() -> Any:
-        bpy.ops.wm.read_factory_settings(use_empty=True)
-        return add_box("box", 1)
-
-    def add_collection(name: str, parent: Any = None) -> Any:
-        collection = bpy.data.collections.new(name)
-        if parent:
-            parent.children.link(collection)
-        return collection
-
-    def add_instance(collection: Any, x: float) -> None:
-        item = bpy.data.objects.new("instance", None)
-        item.instance_type, item.instance_collection, item.location.x = "COLLECTION", collection, x
-        bpy.context.scene.collection.objects.link(item)
-
-    def save(name: str) -> None:
-        bpy.ops.wm.save_as_mainfile(filepath=str(Path(folder) / f"{name}.blend"))
-
-    new_scene()
-    outer = add_collection("outer")
-    inner = add_collection("inner", outer)
-    add_box("post", 2, inner)
-    add_box("unseen", 9, outer).hide_render = True
-    add_instance(outer, 4)
-    add_instance(outer, 8)
-    save("instances")
-    inner.hide_render = True
-    save("instances_of_hidden")
-
-    new_scene()
-    add_box("post", 5, add_collection("hidden", bpy.context.scene.collection))
-    bpy.data.collections["hidden"].hide_render = True
-    save("hidden_collection")
-    bpy.data.collections["hidden"].hide_render = False
+    _start_scene()
+    hidden = _add_collection("hidden", bpy.context.scene.collection)
+    _add_box("post", 5, hidden)
+    hidden.hide_render = True
+    _save(folder, "hidden_collection")
+    hidden.hide_render = False
     bpy.context.view_layer.layer_collection.children["hidden"].exclude = True
-    save("excluded_collection")
+    _save(folder, "excluded_collection")
 
-    box = new_scene()
+
+def _save_hidden_boxes(folder: Path) -> None:
+    box = _start_scene()
     modifier = box.modifiers.new("row", "ARRAY")
     modifier.count, modifier.show_viewport = 3, False
     box.hide_viewport = True
-    save("hidden_in_viewport_only")
+    _save(folder, "hidden_in_viewport_only")
     box.hide_viewport = False
     box.hide_set(True)
-    save("eye_closed")
+    _save(folder, "eye_closed")
 
-    new_scene()
-    bpy.context.scene.collection.objects.unlink(bpy.data.objects["box"])
-    parent = add_box("parent", 4)
-    child = add_box("child", 1)
+
+def _save_instances_on_vertices(folder: Path) -> None:
+    import bpy
+
+    box = _start_scene()
+    bpy.context.scene.collection.objects.unlink(box)
+    parent = _add_box("parent", 4)
+    child = _add_box("child", 1)
     child.parent, parent.instance_type, parent.show_instancer_for_render = parent, "VERTS", False
-    save("instances_on_vertices")
+    _save(folder, "instances_on_vertices")
 
-    new_scene()
+
+def _save_curves(folder: Path) -> None:
+    import bpy
+
+    _start_scene()
     bpy.ops.curve.primitive_bezier_circle_add(radius=2)
     bpy.context.object.data.bevel_depth = 0.5
-    save("tube")
+    _save(folder, "tube")
     bpy.context.object.data.bevel_depth = 0
     bpy.context.object.name = "ring"
-    save("ring")
+    _save(folder, "ring")
+
+
+def _start_scene() -> Any:
+    """Begin a scene of a box of sides 1, which is returned."""
+    import bpy
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    return _add_box("box", 1)
+
+
+def _add_box(name: str, size: float, collection: Any = None) -> Any:
+    import bpy
+
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata([(size * x, size * y, size * z) for x, y, z in BOX], [], SIDES)
+    box = bpy.data.objects.new(name, mesh)
+    (collection or bpy.context.scene.collection).objects.link(box)
+    return box
+
+
+def _add_collection(name: str, parent: Any = None) -> Any:
+    import bpy
+
+    collection = bpy.data.collections.new(name)
+    if parent:
+        parent.children.link(collection)
+    return collection
+
+
+def _add_instance(collection: Any, x: float) -> None:
+    import bpy
+
+    instance = bpy.data.objects.new("instance", None)
+    instance.instance_type, instance.instance_collection = "COLLECTION", collection
+    instance.location.x = x
+    bpy.context.scene.collection.objects.link(instance)
+
+
+def _save(folder: Path, name: str) -> None:
+    import bpy
+
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / f"{name}.blend"))
 
 
 @pytest.fixture(scope="module")
