@@ -114,7 +114,9 @@ def test_a_tokenizer_of_the_library_is_read(tiny: Callable[..., Tiny], tmp_path:
         ("vision_cfg", {"timm_model_name": "local-dir:/x"}),
     ],
 )
-def test_what_is_refused(tiny: Callable[..., Tiny], part: str, more: dict[str, Any]) -> None:
+def test_configurations_that_reach_outside_the_folder_are_refused(
+    tiny: Callable[..., Tiny], part: str, more: dict[str, Any]
+) -> None:
     config = {**tiny().config, part: {**tiny().config[part], **more}}
     with pytest.raises(
         UserError,

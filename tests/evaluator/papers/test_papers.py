@@ -354,7 +354,7 @@ class TestElsewhere:
             True,
         ]
 
-    def test_mistakes_are_said(self, run_of: Callable[..., str]) -> None:
+    def test_mistakes_are_named(self, run_of: Callable[..., str]) -> None:
         base = run_of("base", 0.6, weights_sha256="b")
         other = run_of("other", 0.6, **self._trained("t", "changed"))
         with pytest.raises(
