@@ -35,7 +35,7 @@ from evaluator.report.gallery import benchmark_items, grid_cells, wrong_unseen
 from evaluator.report.overview import every_row, main_lines, side_by_side
 from evaluator.report.paired import compare_two
 from evaluator.report.questions import about_grid, answers_of, lines_of
-from evaluator.report.table import Cell, Column, Line, Table, loads
+from evaluator.report.table import Cell, Column, Line, Table, loads, number
 from evaluator.report.terms import terms_of
 from evaluator.report.verdict import best_entry, headline_sentences, main_line, other_verdicts
 from evaluator.runs.folder import NamedRun, Run
@@ -276,10 +276,10 @@ def _galleries(
     named = []
     for entry in entries:
         model = entry["model"]
-        for number, place in enumerate(entry["members"], 1):
+        for run_number, place in enumerate(entry["members"], 1):
             label = model
             if len(entry["members"]) > 1:
-                label = f"{model}, run {number}"
+                label = f"{model}, run {run_number}"
             run = runs[place]
             # Benchmarks of one name may differ, as of two worlds.
             digests = f"{run.run.benchmark.digest} {run.run.record['world']}"
@@ -314,7 +314,7 @@ def _answers(runs: Iterable[tuple[Run, Results]]) -> list[tuple[str, list[str], 
         lines = []
         for position in answers["positions"]:
             labels = (position["form"], f"{position['options']}", position["label"])
-            cells = [Cell(f"{100 * position[name]:.1f}") for name in ("chosen", "right")]
+            cells = [Cell(number(position[name], "share")) for name in ("chosen", "right")]
             lines.append(Line(labels, cells))
         columns = (Column("chosen %"), Column("right %"))
         table = Table(("question", "options", "label"), columns, lines)

@@ -106,7 +106,7 @@ def test_what_a_model_was_shown_is_said(world: World, benchmark: Benchmark, tmp_
         device="cpu",
     )
     record = json.loads((tmp_path / "out" / "drawings.json").read_text())
-    assert record["models"][f"diffusion:{folder}"]["training"]["said"].startswith(
+    assert record["models"][f"diffusion:{folder}"]["training"]["sentence"].startswith(
         "CONTAMINATED: 9 of 9 held-out bind"
     )
 

@@ -33,7 +33,7 @@ BINARY = {"protocol": "binary", "metric": "accuracy"}
 CONTAMINATED = {
     "status": "contaminated",
     "overlaps": ["x"],
-    "said": "CONTAMINATED: x were in training.",
+    "sentence": "CONTAMINATED: x were in training.",
 }
 
 
