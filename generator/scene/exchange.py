@@ -87,21 +87,26 @@ def _find_size_kind(vocabulary: Vocabulary) -> str:
 
 def swapped(values: Sequence[str], exchange: Exchange) -> list[str]:
     """A copy of a list with an entry per object; the entries of the two objects are swapped."""
+    i, j = exchange.first, exchange.second
     new = list(values)
-    new[exchange.first], new[exchange.second] = new[exchange.second], new[exchange.first]
+    new[i], new[j] = values[j], values[i]
     return new
 
 
 def _with_value_of(obj: SceneObject, other: SceneObject, kind: str) -> SceneObject:
-    return replace(obj, attributes={**obj.attributes, kind: other.attributes[kind]})
+    attributes = {**obj.attributes, kind: other.attributes[kind]}
+    return replace(obj, attributes=attributes)
 
 
 def _moved(obj: SceneObject, position: Point, camera: Camera) -> SceneObject:
     """The object at another position, turned so that it shows the camera the same side."""
     turn = _towards(camera, position) - _towards(camera, obj.position)
-    return replace(obj, position=position, heading=round(obj.heading + turn, 6))
+    heading = round(obj.heading + turn, 6)
+    return replace(obj, position=position, heading=heading)
 
 
 def _towards(camera: Camera, position: Point) -> float:
     """The heading from a position to the camera, radians."""
-    return math.atan2(camera.position[1] - position[1], camera.position[0] - position[0])
+    x, y, _ = position
+    camera_x, camera_y, _ = camera.position
+    return math.atan2(camera_y - y, camera_x - x)

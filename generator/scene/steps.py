@@ -148,13 +148,15 @@ def _with_area(scene: Scene, factor: float) -> Scene:
 def _with_contents(posed: Scene, planned: Planned, ladder: Ladder, poses: Sequence[int]) -> Scene:
     """A scene with the contents of a step, and its rung. `poses`: the object of `posed` that each
     object has its pose from."""
+    contents = ladder_contents(planned, ladder)
     objects = []
-    for (category, attributes), place in zip(ladder_contents(planned, ladder), poses, strict=True):
+    for (category, attributes), place in zip(contents, poses, strict=True):
         pose = posed.objects[place]
         objects.append(SceneObject(category, attributes, pose.position, pose.heading))
     first, second = (ladder.present.index(target) for target in ladder.targets)
-    rung = Rung(ladder.factor, ladder.magnitude, (first, second))
+    magnitude = ladder.magnitude
     if ladder.factor == CAPTION_LENGTH:
         # The items of all steps are about one image.
-        rung = Rung(ladder.factor, ladder.magnitudes[-1], (first, second))
+        magnitude = ladder.magnitudes[-1]
+    rung = Rung(ladder.factor, magnitude, (first, second))
     return replace(posed, objects=tuple(objects), rung=rung)
