@@ -115,22 +115,23 @@ def scene_row(
     """
     objects = []
     for obj, (box, visible_fraction) in zip(scene.objects, boxes, strict=True):
-        objects.append(
-            {
-                "category": obj.category,
-                "attributes": obj.attributes,
-                "amodal_box": list(box),
-                "visible_fraction": visible_fraction,
-            }
-        )
-    edges = scene_graph(scene, vocabulary).edges(keys=True, data="holds")
+        row = {
+            "category": obj.category,
+            "attributes": obj.attributes,
+            "amodal_box": list(box),
+            "visible_fraction": visible_fraction,
+        }
+        objects.append(row)
+    relations = []
+    # An undecided relation is not listed, like one that does not hold.
+    for i, j, name, holds in scene_graph(scene, vocabulary).edges(keys=True, data="holds"):
+        if holds:
+            relations.append({"subject": i, "relation": name, "object": j})
     return {
         "scene_id": job.scene_id,
         "cluster_id": job.cluster_id,
         "twin_of": job.twin_of,
         "objects": objects,
-        "relations": [
-            {"subject": i, "relation": name, "object": j} for i, j, name, holds in edges if holds
-        ],
+        "relations": relations,
         "scene": scene.to_json(),
     }
