@@ -34,14 +34,16 @@ def exchanged(scene: Scene, exchange: Exchange) -> Scene:
     Objects stay listed from left to right. A moved object keeps its angle to the camera, so it
     shows the same side.
     """
-    first, second = scene.objects[exchange.first], scene.objects[exchange.second]
+    i, j = exchange.first, exchange.second
+    first, second = scene.objects[i], scene.objects[j]
     objects = list(scene.objects)
     if exchange.kind is None:
-        objects[exchange.first] = _moved(second, first.position, scene.camera)
-        objects[exchange.second] = _moved(first, second.position, scene.camera)
+        # The list follows the places, so each object moves in the list too.
+        objects[i] = _moved(second, first.position, scene.camera)
+        objects[j] = _moved(first, second.position, scene.camera)
     else:
-        objects[exchange.first] = _with_value_of(first, second, exchange.kind)
-        objects[exchange.second] = _with_value_of(second, first, exchange.kind)
+        objects[i] = _with_value_of(first, second, exchange.kind)
+        objects[j] = _with_value_of(second, first, exchange.kind)
     return replace(scene, objects=tuple(objects))
 
 
@@ -73,7 +75,10 @@ def with_room(objects: Objects, exchange: Exchange | None, vocabulary: Vocabular
             size = other_attributes[size_kind]
             combinations.append((category, {**attributes, size_kind: size}))
     largest = max(combinations, key=lambda obj: vocabulary.reach(*obj))
-    return tuple(largest if i in ends else obj for i, obj in enumerate(objects))
+    roomy = list(objects)
+    for i in ends:
+        roomy[i] = largest
+    return tuple(roomy)
 
 
 def _find_size_kind(vocabulary: Vocabulary) -> str:

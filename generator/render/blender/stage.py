@@ -86,7 +86,7 @@ class Stage:
         self._floor = self._add("floor", bpy.data.meshes.new("no floor yet"))
         self._camera = self._add("camera", bpy.data.cameras.new("camera"))
         self._scene.camera = self._camera
-        self._lamps = {}
+        self._lamps: dict[str, bpy.types.Object] = {}
         for name, spec in vocabulary.lamps.items():
             light = bpy.data.lights.new(name, spec.type.upper())
             self._lamps[name] = self._add(name, light)
