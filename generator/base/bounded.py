@@ -63,6 +63,7 @@ def read_bounded(
     process: AnsweringProcess | None = None
     try:
         for file in files:
+            # One process reads all files, and without files none is started.
             if process is None:
                 process = AnsweringProcess(__name__)
                 process.send({"sees": list(map(str, sees)), "writes": list(map(str, writes))})

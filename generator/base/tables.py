@@ -378,6 +378,7 @@ def read_csv(path: Path, columns: Mapping[str, pa.DataType]) -> pa.Table:
         table = pa.csv.read_csv(
             path,
             read_options=pa.csv.ReadOptions(block_size=MOST_ROW),
+            # Captions and answers may have line breaks.
             parse_options=pa.csv.ParseOptions(newlines_in_values=True),
             convert_options=options,
         )

@@ -85,6 +85,8 @@ def count_benchmark(benchmark: Benchmark, vocabulary: VocabularyRecord) -> dict[
         UserError: A table of the benchmark is damaged.
     """
     names_of_text = _names_of_texts(benchmark, vocabulary)
+    # Captions are read once and counted by protocol, since table 7 and figure 4 are about each
+    # protocol.
     captions = _captions_with_foils(benchmark)
     training = captions.pop(TRAIN, {TRAIN: set()})
 

@@ -95,6 +95,7 @@ def split_tokens(text: str) -> list[Token]:
     """
     scanner = _Scanner(text)
     scanner.scan()
+    # Words whose meaning depends on their neighbours, once all neighbours are known.
     return _drop_assurances(_rename_also(_rename_directions(scanner.tokens)))
 
 
@@ -195,6 +196,7 @@ class _Scanner:
         before = self._text[self._place - 1 : self._place]
         after = self._text[self._place + 1 : self._place + 2]
         is_punctuation = unicodedata.category(mark)[0] == "P" and mark not in _MARKUP
+        # Before the other marks: a dash parts clauses, a hyphen parts a word.
         if mark == "-" and before.isalnum() and after.isalnum():
             self._add(MARK, "hyphen")
         elif mark == "." and before.isdigit() and after.isdigit():
@@ -239,6 +241,7 @@ class _Scanner:
     def _end_of_word(self) -> int:
         end = self._place + 1
         while end < len(self._text) and _in_word(self._text[end]):
+            # "B是" is a letter and a word.
             if _is_unspaced(self._text[end]):
                 break
             end += 1
@@ -247,6 +250,7 @@ class _Scanner:
     def _read_unspaced_phrase(self) -> None:
         """Read the longest known phrase, or one character."""
         phrase = self._text[self._place : self._place + LONGEST_PHRASE]
+        # Without spaces, the longest known phrase is the best guess at a word.
         while len(phrase) > 1 and phrase not in TRANSLATIONS:
             phrase = phrase[:-1]
         self.tokens.append(Token(WORD, TRANSLATIONS.get(phrase, phrase), phrase))

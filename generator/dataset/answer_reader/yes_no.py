@@ -119,6 +119,8 @@ class YesNoReader(StatementReader):
         if not tokens:
             return
         texts = [token.text for token in tokens]
+        # In the order of how surely a clause answers: "the answer is", its own words, a value after
+        # ":".
         explicit, end = introduction_of(tokens)
         if explicit:
             is_last_clause = number + 1 == len(sentence.clauses)
@@ -126,6 +128,7 @@ class YesNoReader(StatementReader):
             return
 
         spoken = [text for text in texts if text not in _COLON_MARKS]
+        # Answers in JSON or YAML give a value to a name.
         value = texts[-1] if texts[-2:-1] == [":"] else ""
         # In "matches: false" the value decides, not the name before it.
         name_accepts = bool(ACCEPTING.intersection(spoken[:-1]))
@@ -183,6 +186,7 @@ class YesNoReader(StatementReader):
             self.state(label, HEDGED)
         elif concludes:
             self.state(label, ANSWERED)
+        # The first word of an answer leads: what follows explains it, or, after "hmm", replaces it.
         elif begins_answer and not self._after_question:
             self.state(label, LED)
         elif is_whole_line and number == 0 and len(spoken) == 1:
@@ -221,12 +225,14 @@ def yes_or_no(spoken: Sequence[str]) -> int | None:
 def _yes_or_no_of_claim(spoken: Sequence[str]) -> int | None:
     """As yes_or_no, of a clause without "I believe"."""
     begins_claim = spoken[0] in ("there", "the", "it", "this", "a", "an")
+    # "There is indeed a red cube" repeats the caption, "indeed" alone agrees.
     if begins_claim and "indeed" in spoken[1:]:
         return NO if NEGATORS.intersection(spoken) else YES
     start = 0
     while start + 1 < len(spoken) and _is_before_yes(spoken[start]):
         start += 1
     rest = list(spoken[start:])
+    # "It is not, sir": such words hide the last word that counts.
     while len(rest) > 2 and rest[-1] in _AFTER_CLAIM:
         rest.pop()
     if " ".join(spoken) in _AGREEMENTS:
@@ -246,6 +252,7 @@ def _yes_or_no_of_claim(spoken: Sequence[str]) -> int | None:
     if rest[-1] in ("yes", "no"):
         if points or answers_with:
             return YES if rest[-1] == "yes" else NO
+        # "Partially yes" is neither.
         if rest[0] in _LESSENING_REPLY:
             return None
     return {1: YES, -1: NO}.get(_sign_of_claim(rest))
@@ -304,6 +311,7 @@ def _sign_of_claim(spoken: list[str]) -> int:
     if first in ("there", "they") and len(spoken) < 4:
         return sign_of(spoken[1:])
 
+    # Without a subject only a short clause is about the whole caption.
     begins_claim = (
         first in ACCEPTING
         or first in REJECTING

@@ -114,12 +114,14 @@ class Cursor:
         """
         start = self.position
         opens_attribute = self.kind in ("with", "has")
+        # One opening at most; a second one would belong to another phrase.
         if self.kind in _PLACE_OPENINGS:
             start += 1
         # "casting a shadow", "a plain floor"
         while start < len(self.terms) and self.terms[start].kind in _SCENERY_OPENINGS:
             start += 1
         last = self._ahead.last_scenery[start] if start < len(self.terms) else -1
+        # "With a shiny surface" says a value of the object, "on a shiny surface" is scenery.
         if last < 0 or (opens_attribute and self.terms[last].kind == "surface"):
             return 0
         return last + 1

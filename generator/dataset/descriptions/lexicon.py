@@ -124,6 +124,7 @@ def lexicon_of(vocabulary: Vocabulary) -> Lexicon:
         entries.sort(key=lambda entry: -len(entry[0]))
 
     categories = _by_word(vocabulary.nouns)
+    # JSON names the kind of each value, so a word of two kinds is no ambiguity there.
     values = {kind: _by_word(of_kind) for kind, of_kind in vocabulary.values.items()}
     phrases = {}
     for name, own in vocabulary.relations.items():
@@ -179,6 +180,7 @@ def _english_entries(vocabulary: Vocabulary) -> Iterator[tuple[str, Meaning]]:
         yield "colour", ("kind", "color")
 
     for name, phrases in GRAMMAR["relations"].items():
+        # English knows more relations than the world: they are read, but not judged.
         known = name if name in vocabulary.relations else None
         for phrase in phrases:
             yield phrase, ("relation", known)
@@ -190,6 +192,7 @@ def _english_entries(vocabulary: Vocabulary) -> Iterator[tuple[str, Meaning]]:
     for word, number in GRAMMAR["ordinals"].items():
         yield word, ("ordinal", number)
 
+    # All combinations as terms of their own: the parser then skips an introduction as one word.
     for article in ("the ", "this ", ""):
         for subject in GRAMMAR["intro"]["subjects"]:
             for verb in GRAMMAR["intro"]["verbs"]:
