@@ -204,6 +204,7 @@ class Benchmark:
         if unreadable."""
         number_of: dict[HeldOutCounts | None, int] = {None: -1, HeldOutCounts(): 0}
         for counts in self.held_out_counts:
+            # Numbers instead of counts: a million texts are then compared as an array.
             number_of.setdefault(counts, len(number_of) - 1)
         return np.array([number_of[counts] for counts in self.held_out_counts], np.int64)
 
@@ -224,6 +225,7 @@ class Benchmark:
         verdict_of_pair = np.fromiter(decided, np.int8)
         verdicts = np.full(len(rows.item), UNREADABLE, np.int8)
         verdicts[known] = verdict_of_pair[pair_index]
+        # What is said of two images is decided by both, so not pair by pair of scene and text.
         self._decide_views(verdicts)
         return verdicts
 
@@ -249,6 +251,7 @@ class Benchmark:
         previous_scene = -1
         for pair in pairs:
             scene, text = divmod(pair, n_texts)
+            # The pairs are sorted by scene, so its cached relations are not needed any more.
             if previous_scene not in (-1, scene):
                 self.scenes[previous_scene].forget()
             previous_scene = scene

@@ -49,6 +49,7 @@ def decide(meaning: Meaning, scene: SceneGeometry) -> Truth:
             truth = _both(truth, None)
         else:
             truth = _both(truth, meaning.environment == scene.environment)
+    # The denial of an undecided text is undecided too.
     if meaning.denied and truth is not None:
         return not truth
     return truth
@@ -99,6 +100,7 @@ def _decide_count(n_fitting: int, count: int) -> Truth:
     cubes" may mean exactly two or at least two."""
     if n_fitting == count:
         return True
+    # "No cube" has no second reading: one cube makes it false.
     return None if count > 0 and n_fitting > count else False
 
 
@@ -106,6 +108,7 @@ def _decide_singles(
     fitting: list[int], relations: tuple[RelationMention, ...], scene: SceneGeometry
 ) -> Truth:
     """Rules 3 and 4: mentions of single objects and their relations, in both readings of "not"."""
+    # Without relations the mentions only have to be given different objects.
     if not relations:
         return _can_match(fitting)
     truth = _decide_assignment(fitting, relations, scene)
@@ -144,6 +147,7 @@ def _decide_second_reading(
     # Then as in the first reading, without these objects and relations.
     unassigned = {object_ for _, _, object_, *_ in none_of}
     assigned = [i for i in range(len(fitting)) if i not in unassigned]
+    # What is related to none of the objects is settled above, so only the other relations are left.
     others = tuple(relation for relation in relations if relation not in none_of)
     decided = _decided_relations(_renumbered(others, assigned), scene)
     possible_domains = [possible[i] for i in assigned]
@@ -213,6 +217,7 @@ def _can_match(domains: list[int]) -> bool:
     if len(domains) == 2:
         first, second = domains
         return bool(first and second and (first | second).bit_count() > 1)
+    # Kuhn's algorithm for bipartite matching; a few mentions need no faster one.
     mention_of: dict[int, int] = {}
     return all(_find_object(domains, mention_of, mention, set()) for mention in range(len(domains)))
 
@@ -264,6 +269,7 @@ def _search(
 
     Relations of three are decided after all mentions are assigned.
     """
+    # Relations of three are rare, so they are tested at the end instead of narrowing domains.
     if not unassigned:
         chosen = [domain.bit_length() - 1 for domain in domains]
         for (subject, object_, third), allowed, _ in of_three:

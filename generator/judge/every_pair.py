@@ -28,6 +28,7 @@ def decided_scenes(benchmark: Benchmark) -> Iterator[SceneTruth]:
     pools = _pools(benchmark)
     pools_of_scene = _pools_of_scenes(benchmark, pools)
     candidates = _candidate_verdicts(benchmark)
+    # In the order of the world, so that equal benchmarks give equal files.
     scenes = sorted(pools_of_scene)
     for scene in benchmark.world.progress.follow(scenes, "every pair", len(scenes), BATCH):
         true, undecided = candidates[scene]

@@ -100,6 +100,13 @@ class HeldOut:
         listed = frozenset(
             (subject, name, object_) for subject, name, object_ in data.get("triples", ())
         )
+        # The list is not trusted to be closed: what follows from a triple is held out as well.
+        closed = _closure(
+            frozenset(triple for triple in listed if triple[1] in relations),
+            converses,
+            opposites,
+            vocabulary.get("objects", {}),
+        )
         class_lists: dict[str, list[tuple[str, ...]]] = {}
         for entry in data.get("classes", ()):
             class_lists.setdefault(entry["split"], []).append(tuple(entry["label"]))
@@ -114,12 +121,7 @@ class HeldOut:
             task=data.get("task"),
             bindings=_bindings(data["bindings"]),
             listed_triples=listed,
-            triples=_closure(
-                frozenset(triple for triple in listed if triple[1] in relations),
-                converses,
-                opposites,
-                vocabulary.get("objects", {}),
-            ),
+            triples=closed,
             absent_values=frozenset(data.get("absent_values", ())),
             absent_objects=frozenset(data.get("absent_objects", ())),
             class_lists=class_lists,

@@ -35,6 +35,8 @@ def _scene_leaks(benchmark: Benchmark, excepted: frozenset[Triple]) -> Iterator[
     held_out = benchmark.held_out
     for scene_id, scene in benchmark.scenes_of(TRAIN):
         bindings = held_out.held_out_bindings_of(scene)
+        # A dose allows one binding in a scene: with two, training would show one more often than it
+        # says.
         if len(bindings) == 1 and bindings[0] in held_out.dosed_in(scene_id):
             bindings = []  # dose_findings counts these
         for binding in bindings:
@@ -60,6 +62,7 @@ def _text_leaks(benchmark: Benchmark, excepted: frozenset[Triple]) -> Iterator[F
     negatives_may = bool(benchmark.manifest.get("exposed_negatives"))
     training = rows.with_text[benchmark.is_training[rows.item[rows.with_text]]]
     for row in training[benchmark.familiarity[rows.text[training]] > 0].tolist():
+        # A declared exception covers negatives alone.
         if rows.truth[row] or not negatives_may:
             yield from _leaks_of_text(benchmark, row, excepted)
 
@@ -123,6 +126,7 @@ def undeclared_findings(benchmark: Benchmark) -> Iterator[Finding]:
             "undeclared leak",
             "training shows bindings with a dose; the manifest does not declare it",
         )
+    # With any declared leak the certificate is not clean: these two need no phrase of their own.
     if declared:
         return
     if manifest.get("exposed_negatives"):
@@ -162,6 +166,7 @@ def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
             continue
         compounds = [*held_out.bindings_named(meaning), *held_out.triples_named(meaning)]
         wrong = {" ".join(compound) for compound in compounds if compound not in allowed[split]}
+        # A caption without any compound would test none.
         if not wrong and compounds:
             continue
         fault, rule = _COMPOUND_FAULTS[split]
@@ -190,6 +195,7 @@ def word_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Foils with a value or category that no training scene shows and no true text of their item
     names. Checked only if the manifest's request has `known_words`."""
     request = benchmark.manifest.get("request") or {}
+    # Other benchmarks may use the whole vocabulary.
     if not request.get("known_words"):
         return
     rows = benchmark.candidates
@@ -296,6 +302,7 @@ def _unequal_findings(benchmark: Benchmark, texts: _Questions) -> Iterator[Findi
     unequal = np.intersect1d(one_sided, two_sided)
 
     # The texts of a question are neighbours in `order`.
+    # Stable, so that findings name texts in the order of the table.
     order = np.argsort(question, kind="stable")
     starts = np.searchsorted(question, unequal, "left", order).tolist()
     ends = np.searchsorted(question, unequal, "right", order).tolist()

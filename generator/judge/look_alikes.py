@@ -44,6 +44,7 @@ def look_alike_names(vocabulary: Mapping[str, Any]) -> Iterator[str]:
         if letters:
             yield f"the word '{word}' has {letters}; spell it with the letters of English."
     for kind, values in kinds.items():
+        # The family may come from a stranger, and pairs grow with the square.
         if len(values) > _MOST_VALUES:
             yield (
                 f"the kind '{kind}' has {len(values):,} values, expected at most {_MOST_VALUES}; "
@@ -114,6 +115,7 @@ def _settings(declared: Any, path: str = "") -> Settings:
     """The settings of a value that an image shows, without nesting."""
     if isinstance(declared, str) and declared.startswith("#"):
         return {path: _linear_light(declared)}
+    # Colours of a texture are compared place by place: exchanged, they look different.
     if isinstance(declared, list):
         declared = {str(number): part for number, part in enumerate(declared)}
     if not isinstance(declared, Mapping):

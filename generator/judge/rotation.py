@@ -66,6 +66,7 @@ def rotation_findings(benchmark: Benchmark, name: str, turns: Sequence[Turn]) ->
             none of its held-out directions.
     """
     holdout = benchmark.holdout
+    # Only turns have siblings to be compared with.
     if holdout.get("design") != ROTATION:
         return
     yield from _group_findings(benchmark)
@@ -77,6 +78,7 @@ def rotation_findings(benchmark: Benchmark, name: str, turns: Sequence[Turn]) ->
     ]
     yield from _missing_turns(own, siblings)
     for sibling in siblings:
+        # Both directions: each turn is judged by itself, and a certificate must not miss half.
         yield from _shared_evaluation(own, sibling)
         yield from _shared_evaluation(sibling, own)
 

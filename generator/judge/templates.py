@@ -125,6 +125,7 @@ def readable_templates(
             or _meaning_reason(elements, terms)
             or _ambiguity_reason(elements, all_words, phrase_words)
         )
+        # The words around placeholders alone tell templates apart.
         if not reason and marks in name_of_marks:
             reason = f"its texts may be texts of the template '{name_of_marks[marks]}' too"
         if not reason and len(templates) == _MOST_TEMPLATES:

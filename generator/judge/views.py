@@ -48,6 +48,7 @@ def decide_view(text: str, first: SceneGeometry, second: SceneGeometry) -> bool 
     turn = turn_between(first, second)
     if text == _SAME:
         return second is first or turn is not None
+    # Of two different worlds no movement of the camera can be said.
     if turn is None:
         return None
     if text in _QUARTER_TURNS:
@@ -64,6 +65,7 @@ def decide_view(text: str, first: SceneGeometry, second: SceneGeometry) -> bool 
 def _is_on_side(scene: SceneGeometry, category: str, side: str) -> bool | None:
     """Whether the camera is on a side of the only object of a category."""
     places = [i for i, (name, _) in enumerate(scene.objects) if name == category]
+    # "The lion" has to mean one object.
     if len(places) != 1:
         return None
     front = complex(*scene.facing[places[0]])
@@ -95,6 +97,7 @@ def turn_between(first: SceneGeometry, second: SceneGeometry) -> float | None:
     directions = [_directions_on_ground(scene) for scene in (first, second)]
     if not directions[0]:
         return None
+    # The longest direction gives the angle with the least rounding.
     longest = max(range(len(directions[0])), key=lambda i: abs(directions[0][i]))
     if abs(directions[0][longest]) < _METRES:
         return None

@@ -52,6 +52,7 @@ class World:
         self.scenes = {}
         self._scene_of_record: dict[str, str] = {}
         for table in stored.scene_tables(_SCENES_AT_ONCE):
+            # Scenes that failed have no record and are in no split.
             rendered = table.filter(pc.equal(table["status"], "ok"))
             self.findings += guarded(self._read_scenes(rendered), "scenes.parquet")
         self.findings += stored.findings
@@ -82,6 +83,7 @@ class World:
             if scene_id in self.scenes:
                 yield finding("wrong record", f"scene {scene_id} is in scenes.parquet twice")
             self.scenes[scene_id] = scene
+            # Two scenes with one record would count one image twice.
             first_scene = self._scene_of_record.setdefault(record, scene_id)
             if first_scene != scene_id:
                 yield finding(

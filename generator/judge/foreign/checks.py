@@ -26,6 +26,7 @@ def arrangement_leaks(table: LabelTable) -> Iterator[Finding]:
 
     Training splits and the familiar splits count as one.
     """
+    # One row of each split and wording is enough to show a leak.
     first_rows: dict[Label, dict[tuple[str, Label], Row]] = defaultdict(dict)
     for row in table.rows:
         if row.split is not None:
@@ -48,6 +49,7 @@ def _leak_kind(table: LabelTable, occurrences: list[tuple[str, Label]]) -> str:
     sides: dict[Label, set[str | None]] = defaultdict(set)
     for split, label in occurrences:
         sides[label].add(_side(table, split))
+    # The same words in two splits are the plainest leak, even if a converse is there too.
     if any(len(own) > 1 for own in sides.values()):
         return "shared arrangement"
     return "converse leak" if any(label.relation for label in sides) else "reordered leak"

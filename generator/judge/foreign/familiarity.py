@@ -41,6 +41,7 @@ class Familiarity:
         """Negatives of training rows that name a binding which evaluation labels show and training
         labels do not."""
         unseen = {pair for row in self._evaluation_rows() for pair in self._bindings[row.label]}
+        # What training labels show anyway is not exposed by a negative.
         unseen -= self._trained_bindings
         judged: set[Label] = set()
         for row in self._table.rows:
@@ -64,6 +65,7 @@ class Familiarity:
         judged: set[tuple[Label, Label, str | None]] = set()
         for row in self._evaluation_rows():
             negative = row.negative
+            # A file may repeat a label for each of a thousand images.
             if negative is None or (row.label, negative, row.split) in judged:
                 continue
             judged.add((row.label, negative, row.split))
@@ -136,6 +138,7 @@ class Familiarity:
         for labelled in label.objects:
             if any(own_kind == kind for own_kind, _ in labelled.attributes):
                 n_objects_with_value += 1
+        # With another number of values it is open which of them would be exchanged.
         if len(bindings) != 2 or n_objects_with_value != 2:
             return False
         (_, value, category), (_, other_value, other_category) = bindings
