@@ -137,6 +137,7 @@ def _describe_object(
         "shape": obj.category,
         **{kind: obj.attributes[kind] for kind in KINDS},
         "3d_coords": centre,
+        # In degrees, as CLEVR's files have it.
         "rotation": math.degrees(obj.heading) % 360,
         "pixel_coords": (round(column), round(row), depth),
     }
@@ -167,6 +168,7 @@ def _splits_to_write(benchmark: Benchmark, requested: tuple[str, ...]) -> dict[s
                 f"The benchmark {benchmark.name} has no split '{split}'; "
                 f"{did_you_mean(split, names)}"
             )
+    # Without a request the split of unused scenes is written too, so no image is lost.
     if not requested:
         return split_of_scene
     return {scene: split for scene, split in split_of_scene.items() if split in requested}

@@ -79,6 +79,7 @@ def export_mteb(
         UserError: The benchmark has no such items, or `out` is not empty.
     """
     rows_of_task = _rows(benchmark)
+    # Before the folder is made, so that nothing has to be removed.
     if not rows_of_task:
         protocols = ", ".join(task.protocol for task in MTEB_TASKS)
         raise UserError(
@@ -93,6 +94,7 @@ def export_mteb(
             counts[name] = sum(len(rows) for rows in rows_of_split.values())
             config = _config(task.protocol, kind)
             (folder / "data" / config).mkdir(parents=True)
+            # A file for each split, since mteb evaluates by split.
             for split, rows in progress.follow(rows_of_split.items(), name, len(rows_of_split)):
                 path = folder / "data" / config / f"{split}.parquet"
                 _write_rows(dataset.world, task, rows, path)
@@ -150,8 +152,10 @@ def _row(task: MtebTask, candidates: Rows, benchmark: Benchmark) -> dict[str, st
     images belongs to column i of the texts; other texts are false."""
     true = [row for row in candidates if row["truth"]]
     false = [row for row in candidates if not row["truth"]]
+    # mteb's columns have one image for each true text; items of other shapes do not fit them.
     if len(true) != len(task.images) or len(candidates) != len(task.images) * len(task.texts):
         return None
+    # True texts first, in the order of their images: mteb scores by place.
     texts = [row["text_id"] for row in true]
     texts += [row["text_id"] for row in false if row["text_id"] not in texts]
     if len(texts) != len(task.texts):
@@ -168,6 +172,7 @@ def _write_rows(world: World, task: MtebTask, rows: Rows, path: Path) -> None:
         cells: dict[str, Any] = dict(row)
         for column in task.images:
             scene = row[column]
+            # The struct that the class Image of `datasets` stores.
             cells[column] = {"bytes": world.read(f"images/{scene}.png"), "path": f"{scene}.png"}
         table.append(cells)
     features: dict[str, Any] = dict.fromkeys(task.images, _FEATURE_OF_IMAGE)

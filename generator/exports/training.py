@@ -61,6 +61,7 @@ class Samples:
         self._scenes_of_split: dict[str, list[str]] = defaultdict(list)
         scene_ids = benchmark.splits["scene_id"].to_pylist()
         for scene_id, split in zip(scene_ids, benchmark.splits["split"].to_pylist(), strict=True):
+            # A sample without a caption would be useless to a trainer.
             has_caption = any(self._truth_of_texts[scene_id].values())
             if split is not None and has_caption:
                 self._scenes_of_split[split].append(scene_id)

@@ -261,6 +261,7 @@ def _deal_bindings(
         if binding in ood_val:
             # The diagonals meet where one wraps around; the object trains with the next value.
             binding = (rows[(i + 1) % len(rows)], binding[1])
+        # The second diagonal differs from the first in every place but the wrap.
         train.append(binding)
     left = [
         (value, category)
@@ -282,10 +283,13 @@ def _draw_relation_classes(
     whole = sum(_RELATION_SHARES)
     n_val = max(2, len(ordered_pairs) * _RELATION_SHARES[1] // whole)
     n_test = max(2, len(ordered_pairs) * _RELATION_SHARES[2] // whole)
+    # Redrawn until training has every object: with few objects, a list may take all pairs of one.
     while True:
         shuffled = stream.shuffled(ordered_pairs)
         first_order: dict[frozenset[str], tuple[str, str]] = {}
         for pair in shuffled:
+            # One order of two objects: the other one is its hard negative, which is never a
+            # distractor.
             first_order.setdefault(frozenset(pair), pair)
         val = list(first_order.values())[:n_val]
         left = [pair for pair in shuffled if pair not in val]
@@ -313,6 +317,7 @@ def shared_labels(holdout: Holdout) -> list[str]:
     """
     shared = []
     triples = [(listed.split, listed.label) for listed in holdout.classes if len(listed.label) == 3]
+    # Each pair of labels once, from the first to the later ones.
     for i, (split, (subject, relation, other)) in enumerate(triples):
         label = (subject, relation, other)
         same = (label, (other, converse_of(relation), subject))
@@ -393,6 +398,7 @@ class ClassRule:
         lists = self._lists(arrangement, facts)
         split = lists[0] if len(lists) == 1 else None
         if split == "train":
+            # Training, id_val and id_test have the same labels and differ in images alone.
             split = self._split_of_training_label(scene_id)
         return Placing(split, held_out, triples)
 
@@ -401,6 +407,7 @@ class ClassRule:
         list."""
         n = OBJECTS[str(self.holdout.task)]
         values, categories = zip(*arrangement, strict=True)
+        # Scenes of other sizes belong to another dataset.
         if len(categories) != n or len(set(categories)) < n:
             return []
         lists: list[str] = []

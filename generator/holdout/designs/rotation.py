@@ -63,6 +63,7 @@ class Rotation(Design):
                 f"{vocabulary.tested}:{vocabulary.category}=turns=4, got '{option}'."
             )
         turns = int(match["turns"])
+        # `relation:object=turns=2` has the form of a kind and its category.
         if match["kind"] == RELATIONS[0]:
             _check_frames(option, (match["kind"], match["category"]), opposites=opposites)
             return draw_frame_turns(
@@ -163,6 +164,7 @@ def _check_frames(option: str, names: tuple[str, str], *, opposites: bool) -> No
             f"image always shows both axes of the camera, one of which each turn would hold out, "
             f"so none could train; take relation:object=turns=2."
         )
+    # A turn without the opposite would leave half of an axis to no turn.
     if not opposites:
         raise UserError(
             f"--holdout {option}: a rotation of own directions holds out whole axes, with the "
