@@ -68,6 +68,7 @@ def compare_means(first: np.ndarray, second: np.ndarray, margin: float = MARGIN)
     n, m = len(first), len(second)
     variances = float(first.var(ddof=1)), float(second.var(ddof=1))
     pooled_variance = ((n - 1) * variances[0] + (m - 1) * variances[1]) / (n + m - 2)
+    # The margin is in units of this deviation.
     deviation = sqrt(pooled_variance)
     if deviation == 0:
         # Nothing varies, so there is nothing to test: the means are the same or not.

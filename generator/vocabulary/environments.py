@@ -205,6 +205,7 @@ class Environment(Declared):
         """The directions in which the camera may look, from and to, degrees."""
         if self.photo:
             return self.photo.sectors
+        # A landscape has single directions, each a sector of no width.
         return tuple((360 * i / self.views,) * 2 for i in range(self.views))
 
     def seen_after(self, turns: Sequence[float]) -> "Environment | None":
@@ -230,8 +231,10 @@ class Environment(Declared):
 
     def at_hour(self, lamp: LampSpec, yaw: float) -> LampSpec:
         """A lamp at the time of day of the direction `yaw`, degrees: noon, morning or evening."""
+        # Views are even parts of a turn, so the direction numbers the view.
         view = round(yaw * self.views / 360)
         turn, height, tint = _HOURS[view % len(_HOURS)] if self.hours else _HOURS[0]
+        # A lamp of a room stays as it is.
         if lamp.type != "sun" or not turn:
             return lamp
         x, y, z = lamp.position

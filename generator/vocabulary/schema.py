@@ -45,6 +45,7 @@ class Vocabulary(FamilyTables):
         """Check what no table can check by itself. Names come first, since other checks look them
         up."""
         check_names(self)
+        # Before the checks across tables, some of which look meshes up.
         mistake = unknown_mesh([*self.meshes.values(), *self.panoramas], self.assets)
         if mistake:
             raise ValueError(mistake)
@@ -94,6 +95,7 @@ class Vocabulary(FamilyTables):
             if paint in self.paints:
                 used = paint
                 break
+        # A dropped kind goes from every table, or captions would name what no object has.
         dropped = [paint for paint in self.paints if paint != used]
         return self._changed(
             attributes=_without(self.attributes, dropped),
@@ -137,6 +139,8 @@ class Vocabulary(FamilyTables):
                 narrowed = place.seen_after(turns)
                 if narrowed is not None:
                     places[name] = narrowed
+            # A wall would hide the objects from some sides, and a landscape that does not go around
+            # has nothing to show there.
             elif one_side or has_open_floor or place.around:
                 places[name] = place
         return self if places == self.environments else self._changed(environments=places)

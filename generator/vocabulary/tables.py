@@ -264,6 +264,7 @@ class FamilyTables(Declared):
         """The largest factor on the focal length: `camera.close`, or less, so that no size looks
         like the next."""
         scales = sorted(set(self.scales))
+        # Neighbouring sizes are the ones that could be confused.
         ratios = (large / small for small, large in pairwise(scales))
         limit = _CLOSEST_SHARE * min(ratios, default=math.inf)
         return max(1.0, min(self.camera.close, limit))
