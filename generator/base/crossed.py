@@ -182,7 +182,8 @@ class MeanEstimate:
         """
         if not self.known:
             return np.nan, np.nan
-        reach = float(special.stdtrit(self.freedom, (1 + level) / 2) * np.sqrt(self.variance))
+        quantile = special.stdtrit(self.freedom, (1 + level) / 2)
+        reach = float(quantile * np.sqrt(self.variance))
         if np.isnan(self.centre):
             return self.value - reach, self.value + reach
         # The delta method: the derivative of the logit is 1 / (p (1 - p)).
@@ -212,7 +213,8 @@ class MeanEstimate:
             # A chance level of 0 or 1 has no logit.
             null = float(np.clip(null, 1e-9, 1 - 1e-9))
             distance = (logit(self.centre) - logit(null)) * self.centre * (1 - self.centre)
-        return float(2 * special.stdtr(self.freedom, -abs(distance) / np.sqrt(self.variance)))
+        t = abs(distance) / np.sqrt(self.variance)
+        return float(2 * special.stdtr(self.freedom, -t))
 
 
 @dataclass(frozen=True)
@@ -354,11 +356,13 @@ class CrossedMeans:
             # The noise of the half cells of `shrunk_share`: without it a share of 1 had none.
             squares[-1] += 0.5 * float(np.square(self._cell_weights).mean())
         components, covariance = self._solve(squares, self._guesses(scale))
-        by_name = {f.name: float(v) for f, v in zip(self._factors, components, strict=True)}
+        component_of = {}
+        for factor, component in zip(self._factors, components, strict=True):
+            component_of[factor.name] = float(component)
         return Estimates(
             self._mean_estimate(mean, scale, components, covariance, self._vocabulary_coefficients),
             self._mean_estimate(mean, scale, components, covariance, self._wider_coefficients),
-            by_name,
+            component_of,
         )
 
     def anticipate(
@@ -407,8 +411,8 @@ class CrossedMeans:
         residuals = totals - self._cell_weights * mean
         # Pooled items of weight 0 would divide by zero.
         used = self._cell_weights > 0
-        outcome_variance = float((np.square(residuals[used]) / self._cell_weights[used]).sum())
-        return _Scale(outcome_variance, variance * _flattening())
+        squared_by_cell = np.square(residuals[used]) / self._cell_weights[used]
+        return _Scale(float(squared_by_cell.sum()), variance * _flattening())
 
     def _guesses(self, scale: _Scale) -> np.ndarray:
         """The prior guess of each factor's variance (f,), on the scale of the outcomes."""
@@ -516,6 +520,7 @@ class CrossedMeans:
         """
         moments = self._moments
         prior_freedom = np.array([self._prior.freedom[factor.name] for factor in self._factors])
+        # Above 0, so that a guess that counts as nothing still makes the system solvable.
         prior_freedom = np.maximum(prior_freedom, 1e-6)
         prior_freedom[-1] = max(prior_freedom[-1], _FREEDOM_OF_NOISE - moments.freedom[-1])
         # No component becomes 0, because an equation would then weigh without end.
@@ -597,7 +602,8 @@ def satterthwaite(parts: np.ndarray, freedom: np.ndarray) -> float:
     used = parts != 0
     if not used.any():
         return 0.0
-    return float(parts.sum() ** 2 / (parts[used] ** 2 / freedom[used]).sum())
+    by_part = parts[used] ** 2 / freedom[used]
+    return float(parts.sum() ** 2 / by_part.sum())
 
 
 def variance_of_difference(first: float, second: float) -> float:
@@ -718,7 +724,8 @@ def _factors(clusters: Clusters, first: np.ndarray, finite_bindings: bool) -> li
 
     factors = []
     if np.ptp(names, axis=0).any():
-        kind = np.repeat([0, 1], [values.shape[1], objects.shape[1]])
+        n_values, n_objects = values.shape[1], objects.shape[1]
+        kind = np.repeat([0, 1], [n_values, n_objects])
         population = np.array(clusters.vocabulary, dtype=float)[kind]
         factors.append(_Factor(NAMES, sparse.csr_array(names), constant, population, kind))
     if np.ptp(bindings, axis=0).any():
@@ -750,5 +757,7 @@ def _bindings_within(bindings: np.ndarray, trainings: np.ndarray) -> sparse.csr_
 
 def _indicators(codes: np.ndarray) -> sparse.csr_array:
     """Indicator matrix (n, distinct codes)."""
-    column = np.unique(codes, return_inverse=True)[1].reshape(-1)
-    return sparse.csr_array((np.ones(len(column)), (np.arange(len(column)), column)))
+    _, columns = np.unique(codes, return_inverse=True)
+    columns = columns.reshape(-1)
+    rows = np.arange(len(columns))
+    return sparse.csr_array((np.ones(len(columns)), (rows, columns)))

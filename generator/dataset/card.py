@@ -226,7 +226,8 @@ def _scene_files(world: Path, request: Manifest, images: Node) -> Iterator[Node]
     in_tars = "tar_bytes" in request
     container: Node = {}
     if in_tars:
-        tars = {path: digest for path, digest in read_sums(world).items() if path.endswith(".tar")}
+        sums = read_sums(world)
+        tars = {path: digest for path, digest in sums.items() if path.endswith(".tar")}
         for path, digest in tars.items():
             yield _file_object(path, path=f"world/{path}", digest=digest, kind="application/x-tar")
         container = {"containedIn": [{"@id": path} for path in tars]}

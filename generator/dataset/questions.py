@@ -239,7 +239,8 @@ def make_questions(
         The questions, by item in the order of the items table.
     """
     # A pool has too many candidates for a question in words.
-    is_asked = pc.field("protocol").isin(list(protocols)) & pc.field("pool_id").is_null()
+    has_protocol = pc.field("protocol").isin(list(protocols))
+    is_asked = has_protocol & pc.field("pool_id").is_null()
     items = benchmark.items.filter(is_asked).select(["item_id", "protocol"]).to_pydict()
     rows_of_item: dict[str, list[int]] = {item: [] for item in items["item_id"]}
     for row, item in enumerate(rows.item):

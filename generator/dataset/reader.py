@@ -72,7 +72,8 @@ class Component:
             )
         # After the format: a manifest of another format may have any shape.
         check_shape(self.manifest, shape, self.path("manifest.json"))
-        if not self.path(SUMS).exists() or sha256(folder / SUMS) != self.manifest["sums"]:
+        has_sums = self.path(SUMS).exists()
+        if not has_sums or sha256(folder / SUMS) != self.manifest["sums"]:
             raise UserError(f"{folder / SUMS} is damaged; restore it or make the dataset again.")
         self.sums = read_sums(folder)
         """SHA-256 of each file, by its path from the folder."""
@@ -468,9 +469,8 @@ class Benchmark(Component):
     @cached_property
     def text_of(self) -> dict[str, str]:
         """Text by text_id."""
-        return dict(
-            zip(self.texts["text_id"].to_pylist(), self.texts["text"].to_pylist(), strict=True)
-        )
+        text_ids = self.texts["text_id"].to_pylist()
+        return dict(zip(text_ids, self.texts["text"].to_pylist(), strict=True))
 
 
 TURN = "{turn}"

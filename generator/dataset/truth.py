@@ -128,4 +128,5 @@ def _rows_by_scene(
             f"{path} is damaged (it names texts that do not exist); write it again with `gen "
             f"verify`."
         )
-    return dict(zip(table["scene_id"].to_pylist(), np.split(rows, ends[:-1]), strict=True))
+    scene_ids = table["scene_id"].to_pylist()
+    return dict(zip(scene_ids, np.split(rows, ends[:-1]), strict=True))

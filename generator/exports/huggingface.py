@@ -370,7 +370,9 @@ def hub_name(to: str) -> str:
         'ada/small'
     """
     name = to.removeprefix("hf:")
-    if name == to or len(name.split("/")) != 2 or not all(name.split("/")):
+    has_prefix = name != to
+    user_and_name = name.split("/")
+    if not has_prefix or len(user_and_name) != 2 or not all(user_and_name):
         raise UserError(
             f"Expected --to hf:USER/NAME, the dataset on the Hugging Face Hub, got '{to}'."
         )

@@ -152,8 +152,9 @@ def _row(task: MtebTask, candidates: Rows, benchmark: Benchmark) -> dict[str, st
     images belongs to column i of the texts; other texts are false."""
     true = [row for row in candidates if row["truth"]]
     false = [row for row in candidates if not row["truth"]]
+    n_pairs = len(task.images) * len(task.texts)
     # mteb's columns have one image for each true text; items of other shapes do not fit them.
-    if len(true) != len(task.images) or len(candidates) != len(task.images) * len(task.texts):
+    if len(true) != len(task.images) or len(candidates) != n_pairs:
         return None
     # True texts first, in the order of their images: mteb scores by place.
     texts = [row["text_id"] for row in true]
@@ -162,7 +163,8 @@ def _row(task: MtebTask, candidates: Rows, benchmark: Benchmark) -> dict[str, st
         return None
     scenes = [row["scene_id"] for row in true]
     words = [benchmark.text_of[text] for text in texts]
-    return dict(zip((*task.images, *task.texts), (*scenes, *words), strict=True))
+    columns = dict(zip(task.images, scenes, strict=True))
+    return columns | dict(zip(task.texts, words, strict=True))
 
 
 def _write_rows(world: World, task: MtebTask, rows: Rows, path: Path) -> None:

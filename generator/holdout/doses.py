@@ -31,7 +31,9 @@ def parse_doses(option: str) -> tuple[int, ...]:
     """
     numbers = [whole_number(part) for part in option.split(",")]
     doses = tuple(sorted(number for number in numbers if number is not None))
-    if len(doses) < len(numbers) or len(set(doses)) < len(doses) or len(doses) < 2:
+    is_malformed = len(doses) < len(numbers)
+    is_repeated = len(set(doses)) < len(doses)
+    if is_malformed or is_repeated or len(doses) < 2:
         raise UserError(
             f"Expected --dose to be different numbers such as 0,1,10,100, got '{option}'."
         )

@@ -319,4 +319,6 @@ def named_triples(arrangement: Arrangement, facts: Sequence[Fact]) -> tuple[Trip
     Returns:
         The triples, sorted, without duplicates.
     """
-    return tuple(sorted({(arrangement[i][1], name, arrangement[j][1]) for i, name, j in facts}))
+    categories = [category for _, category in arrangement]
+    triples = {(categories[i], name, categories[j]) for i, name, j in facts}
+    return tuple(sorted(triples))

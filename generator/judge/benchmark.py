@@ -95,8 +95,9 @@ class Benchmark:
     @cached_property
     def split_of(self) -> dict[str, str | None]:
         """Split of each scene by scene_id; None for a scene in no split."""
-        splits = self.tables["splits"]
-        return dict(zip(splits["scene_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
+        table = self.tables["splits"]
+        scene_ids, splits = table["scene_id"].to_pylist(), table["split"].to_pylist()
+        return dict(zip(scene_ids, splits, strict=True))
 
     def scenes_of(self, *splits: str) -> Iterator[tuple[str, SceneGeometry]]:
         """The readable scenes of some splits, with their scene_id."""
@@ -193,10 +194,10 @@ class Benchmark:
     @cached_property
     def held_out_counts(self) -> list[HeldOutCounts | None]:
         """How much held-out content each text names; None if it cannot be read."""
-        return [
-            None if meaning is None else self.held_out.counts_named(meaning)
-            for meaning in self.meanings
-        ]
+        counts = []
+        for meaning in self.meanings:
+            counts.append(None if meaning is None else self.held_out.counts_named(meaning))
+        return counts
 
     @cached_property
     def familiarity(self) -> np.ndarray:

@@ -71,9 +71,9 @@ def _decide_statement(meaning: Meaning, scene: SceneGeometry) -> Truth:
 
     # "two cubes and a red object": a red cube may be one of the two, so the count says nothing.
     for i, count in enumerate(counts):
-        for j, other in enumerate(fitting):
-            if count > 1 and j != i and fitting[i] & other:
-                return None
+        others = fitting[:i] + fitting[i + 1 :]
+        if count > 1 and any(fitting[i] & other for other in others):
+            return None
 
     singles = [i for i, count in enumerate(counts) if count == 1]
     relations = _renumbered(meaning.relations, singles)
@@ -89,10 +89,11 @@ def _renumbered(
 ) -> tuple[RelationMention, ...]:
     """The relations when only the mentions `remaining` are left, numbered from 0."""
     number_of = {mention: number for number, mention in enumerate(remaining)}
-    return tuple(
-        (number_of[subject], name, number_of[object_], asserted, *(number_of[i] for i in third))
-        for subject, name, object_, asserted, *third in relations
-    )
+    renumbered: list[RelationMention] = []
+    for subject, name, object_, asserted, *third in relations:
+        new_third = [number_of[mention] for mention in third]
+        renumbered.append((number_of[subject], name, number_of[object_], asserted, *new_third))
+    return tuple(renumbered)
 
 
 def _decide_count(n_fitting: int, count: int) -> Truth:
@@ -115,12 +116,14 @@ def _decide_singles(
     if all(asserted for _, _, _, asserted, *_ in relations):
         return truth
     # Only an object that no other relation names can be read as "no such object".
-    uses = [mention for relation in relations for mention in _mentions_of(relation)]
-    none_of = [
-        relation
-        for relation in relations
-        if not relation[3] and len(relation) == 4 and uses.count(relation[2]) == 1
-    ]
+    uses: list[int] = []
+    for relation in relations:
+        uses += _mentions_of(relation)
+    none_of: list[RelationMention] = []
+    for relation in relations:
+        _, _, object_, asserted, *third = relation
+        if not asserted and not third and uses.count(object_) == 1:
+            none_of.append(relation)
     if not none_of:
         return truth
     second_truth = _decide_second_reading(fitting, relations, none_of, scene)

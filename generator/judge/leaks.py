@@ -2,7 +2,7 @@
 manifest declares it, and the true and the false texts of an evaluation item name equally much of
 it."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
@@ -208,12 +208,13 @@ def word_findings(benchmark: Benchmark) -> Iterator[Finding]:
     has_unknown = np.array([bool(unknown) for unknown in unknown_of_text], bool)
     is_evaluation = ~benchmark.is_training[rows.item[rows.with_text]]
     judged = rows.with_text[is_evaluation & has_unknown[rows.text[rows.with_text]]]
-    named_by_truth: dict[int, set[Pair]] = {}
+    named_by_truth: dict[int, set[Pair]] = defaultdict(set)
     for row in judged[rows.truth[judged]].tolist():
-        named_by_truth.setdefault(rows.item[row], set()).update(unknown_of_text[rows.text[row]])
+        named_by_truth[rows.item[row]] |= unknown_of_text[rows.text[row]]
     for row in judged[~rows.truth[judged]].tolist():
         item = rows.item[row]
-        unknown = unknown_of_text[rows.text[row]] - named_by_truth.get(item, set())
+        # What the true text names too gives nothing away.
+        unknown = unknown_of_text[rows.text[row]] - named_by_truth[item]
         for _, name in sorted(unknown):
             yield finding(
                 "unknown word",
@@ -269,8 +270,11 @@ def symmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
     is_readable = benchmark.familiarity[rows.text[judged]] >= 0
     judged = judged[is_symmetric & is_readable & (rows.slot[judged] != _OTHER_CAPTIONS)]
 
+    # Captions of an item are one question, numbered 0; each other slot is a question of its own.
     slots = sorted(set(rows.slot.tolist()))
-    group_of = {slot: 0 if slot in _CAPTION_SLOTS else n for n, slot in enumerate(slots, 1)}
+    group_of = {}
+    for number, slot in enumerate(slots, 1):
+        group_of[slot] = 0 if slot in _CAPTION_SLOTS else number
     groups = np.array([group_of[slot] for slot in rows.slot[judged].tolist()], np.int64)
     yield from _unequal_findings(
         benchmark,

@@ -144,7 +144,7 @@ class Lexicon:
         Raises:
             UnreadableError: The text has an unknown word.
         """
-        joined = self.multi_word.sub(lambda match: match[0].replace(" ", _JOINT), spaced(text))
+        joined = self.multi_word.sub(_join_parts, spaced(text))
         terms = joined.split(" ")
         known = self.words
         try:
@@ -199,6 +199,10 @@ class Lexicon:
     def _shared(self, mention: ObjectMention) -> ObjectMention:
         """One instance for all equal mentions."""
         return self.known_mentions.setdefault(mention, mention)
+
+
+def _join_parts(match: re.Match[str]) -> str:
+    return match[0].replace(" ", _JOINT)
 
 
 def _unambiguous_words(meanings: dict[str, set[Word]]) -> dict[str, Word]:
@@ -319,24 +323,26 @@ def _bare_relations(declared: dict[str, Any], frame: tuple[str, ...]) -> dict[st
     for relation in frame:
         if relation not in declared:
             continue
-        phrases = (declared[relation]["phrase"], *declared[relation].get("synonyms", []))
+        of_relation = declared[relation]
+        phrases = (of_relation["phrase"], *of_relation.get("synonyms", []))
         before_ground = [phrase.partition(_GROUND)[0].strip() for phrase in phrases]
         # Phrases that differ only in their frame are one phrase without it.
         first, *others = dict.fromkeys(before_ground)
-        bare[relation] = {**declared[relation], "phrase": first, "synonyms": others}
+        bare[relation] = {**of_relation, "phrase": first, "synonyms": others}
     return bare
 
 
 def _view_of(phrase: str) -> View:
     """How a phrase says its frame."""
     words, _, rest = phrase.partition(_GROUND)
+    words = spaced(words).strip()
     owner = _IN_VIEW.search(rest)
     if owner is None:
-        return spaced(words).strip(), spaced(rest).strip(), "", ""
+        return words, spaced(rest).strip(), "", ""
     before = rest[: owner.start()].strip()
-    after = rest[owner.end() :].strip()
     # Here the genitive stands alone, without the word before it.
-    return spaced(words).strip(), spaced(before).strip(), owner[1], spaced(after).strip()
+    after = rest[owner.end() :].strip()
+    return words, spaced(before).strip(), owner[1], spaced(after).strip()
 
 
 def _relations_by_view(data: dict[str, Any]) -> dict[View, str]:

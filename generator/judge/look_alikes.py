@@ -134,7 +134,8 @@ def _settings(declared: Any, path: str = "") -> Settings:
 
 def _linear_light(hexadecimal: str) -> NDArray[np.float64]:
     """The linear light (3,), 0..1, of a colour such as "#e50000" (IEC 61966-2-1)."""
-    channels = np.array([int(hexadecimal[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    levels = [int(hexadecimal[at : at + 2], 16) for at in (1, 3, 5)]
+    channels = np.array(levels) / 255
     return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
 
 
@@ -156,7 +157,8 @@ def _equal_settings(settings: list[Any]) -> NDArray[np.bool_]:
         close = np.abs(numeric[:, None] - numeric) <= _TOLERANCE
         equal[np.ix_(numbers, numbers)] = close
     if colors:
-        equal[np.ix_(colors, colors)] = _equal_colors(np.array([settings[n] for n in colors]))
+        light = np.array([settings[n] for n in colors])
+        equal[np.ix_(colors, colors)] = _equal_colors(light)
     return equal
 
 

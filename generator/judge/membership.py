@@ -292,12 +292,11 @@ def class_findings(benchmark: Benchmark) -> Iterator[Finding]:
 def shared_arrangements(held_out: HeldOut) -> Iterator[tuple[str, str, frozenset[Triple]]]:
     """Arrangements that are labels of two lists: the two labels as a sentence, in both orders, and
     their triples."""
-    labels_of_lists = [
-        (name, (label[0], label[1], label[2]))
-        for name, listed in held_out.class_lists.items()
-        for label in listed
-        if len(label) == 3
-    ]
+    labels_of_lists = []
+    for name, listed in held_out.class_lists.items():
+        for label in listed:
+            if len(label) == 3:
+                labels_of_lists.append((name, (label[0], label[1], label[2])))
     for (name, label), (other_name, other) in combinations(labels_of_lists, 2):
         subject, relation, object_ = label
         # A list may hold the arrangement by its converse: it is the same fact.
@@ -357,13 +356,15 @@ def _relational_fault(
     excepted: frozenset[Triple],
 ) -> str | None:
     # A scene shows many relations; only those that are labels of some list count.
-    holding = {(scene.objects[i][0], name, scene.objects[j][0]) for i, name, j in facts(scene)}
-    foreign = [
-        f"{' '.join(label)} ({name})"
-        for name, listed in held_out.class_lists.items()
-        for label in listed
-        if name != own_list and label in holding - excepted
-    ]
+    categories = [category for category, _ in scene.objects]
+    holding = {(categories[i], name, categories[j]) for i, name, j in facts(scene)}
+    # Arrangements that the manifest declares to be in two lists are no fault.
+    judged = holding - excepted
+    foreign = []
+    for name, listed in held_out.class_lists.items():
+        for label in listed:
+            if name != own_list and label in judged:
+                foreign.append(f"{' '.join(label)} ({name})")
     if foreign:
         return f"shows {' and '.join(foreign)}, labels of another list"
     return None if holding & own_labels else "shows no label of its list"

@@ -90,19 +90,21 @@ def turn_between(first: SceneGeometry, second: SceneGeometry) -> float | None:
         Radians, counter-clockwise as seen from above; None unless the scenes have the same objects
         at the same places of the ground, seen in different directions.
     """
-    if first.objects != second.objects or not np.allclose(first.feet, second.feet, atol=_METRES):
+    if first.objects != second.objects:
+        return None
+    if not np.allclose(first.feet, second.feet, atol=_METRES):
         return None
     # On the ground as complex numbers, a turn of the camera multiplies all directions by one number
     # of length 1, whose angle is the opposite of the camera's turn.
-    directions = [_directions_on_ground(scene) for scene in (first, second)]
-    if not directions[0]:
+    before, after = _directions_on_ground(first), _directions_on_ground(second)
+    if not before:
         return None
     # The longest direction gives the angle with the least rounding.
-    longest = max(range(len(directions[0])), key=lambda i: abs(directions[0][i]))
-    if abs(directions[0][longest]) < _METRES:
+    longest = max(range(len(before)), key=lambda i: abs(before[i]))
+    if abs(before[longest]) < _METRES:
         return None
-    factor = directions[1][longest] / directions[0][longest]
-    agrees = np.allclose(np.array(directions[0]) * factor, directions[1], atol=_METRES)
+    factor = after[longest] / before[longest]
+    agrees = np.allclose(np.array(before) * factor, after, atol=_METRES)
     turn = -cmath.phase(factor)
     if not agrees or abs(abs(factor) - 1) > _METRES or abs(turn) < _LEAST_TURN:
         return None

@@ -148,7 +148,8 @@ def _measure_faults(table: pa.Table) -> Iterator[tuple[int, str]]:
     widths = np.array(table["width"].to_pylist(), float)[rows]
     heights = np.array(table["height"].to_pylist(), float)[rows]
 
-    boxes = np.array(pc.struct_field(objects, "amodal_box").to_pylist(), float).reshape(-1, 4)
+    box_lists = pc.struct_field(objects, "amodal_box").to_pylist()
+    boxes = np.array(box_lists, float).reshape(-1, 4)
     left, top, right, bottom = boxes.T
     has_area = (left < right) & (top < bottom)
     is_inside = (left >= 0) & (top >= 0) & (right <= widths) & (bottom <= heights)

@@ -163,7 +163,11 @@ class PhotoSpec(Declared):
         return self
 
 
-_HOURS = ((0, 1.0, (1.0, 1.0, 1.0)), (-75, 0.55, (1.0, 0.93, 0.82)), (75, 0.55, (1.0, 0.9, 0.76)))
+_HOURS = (
+    (0, 1.0, (1.0, 1.0, 1.0)),
+    (-75, 0.55, (1.0, 0.93, 0.82)),
+    (75, 0.55, (1.0, 0.9, 0.76)),
+)
 """For noon, morning and evening: turn of a sun about the vertical, degrees; factors on its height
 and colour."""
 

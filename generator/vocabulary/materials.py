@@ -196,7 +196,9 @@ def _check_inputs(attributes: Attributes) -> None:
     kind_of_input: dict[str, str] = {}
     for kind, values in attributes.items():
         _check_values_agree(kind, values)
-        inputs = frozenset[str]().union(*(value.inputs() for value in values.values()))
+        inputs: set[str] = set()
+        for value in values.values():
+            inputs.update(value.inputs())
         for name in sorted(inputs):
             if name in kind_of_input:
                 other = kind_of_input[name]

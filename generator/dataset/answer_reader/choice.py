@@ -315,7 +315,8 @@ class ChoiceReader(StatementReader):
         if sign_of_value and group.after[0] == ":":
             return sign_of_value  # {"A": {"correct": false}}
         sign = sign_of(predicate)
-        if group.before[:2] == ["only", "in"] and predicate[:1] in (["is"], ["does"], ["are"]):
+        begins_inverted = predicate[:1] in (["is"], ["does"], ["are"])
+        if begins_inverted and group.before[:2] == ["only", "in"]:
             return 1  # "only in image B is the cube red"
         is_possible = not _POSSIBLE.isdisjoint(predicate)
         if not sign and is_possible and "only" in group.before:
@@ -386,7 +387,8 @@ class ChoiceReader(StatementReader):
 
 def _sign_of_value(texts: Sequence[str]) -> int:
     """Whether "match: false" accepts (1) or rejects (-1) the option; 0 for other clauses."""
-    if texts[-2:-1] != [":"] or texts[-1] not in ("yes", "no", "true", "false"):
+    ends_in_value = texts[-2:-1] == [":"] and texts[-1] in ("yes", "no", "true", "false")
+    if not ends_in_value:
         return 0
     accepts = ACCEPTING.intersection(texts[:-2])
     rejects = REJECTING.intersection(texts[:-2])

@@ -325,4 +325,5 @@ def replaces_label(groups: Sequence[LabelGroup]) -> bool:
     """
     if len(groups) != 2:
         return False
-    return groups[0].before[-1:] == ["from"] and groups[1].before == ["to"]
+    old, new = groups
+    return old.before[-1:] == ["from"] and new.before == ["to"]

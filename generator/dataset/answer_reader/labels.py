@@ -200,8 +200,9 @@ def _is_capital_label(token: Token, after: Token, letters: str) -> bool:
     if token.raw in _NOT_WORDS or after.text in _AFTER_CAPITAL:
         return True
     is_foreign = not after.raw[:1].isascii()
-    is_label_too = len(after.raw) == 1 and after.raw.isupper() and after.raw.casefold() in letters
-    return is_foreign or is_label_too
+    # "A B" names two options.
+    is_capital = len(after.raw) == 1 and after.raw.isupper()
+    return is_foreign or (is_capital and after.raw.casefold() in letters)
 
 
 def mark_ordinals(tokens: list[Token], number_of_options: int) -> list[Token]:

@@ -166,7 +166,7 @@ class _Scanner:
     def _read_command(self) -> None:
         """Skip a command of LaTeX; a command that opens a box becomes a token."""
         end = self._place + 1
-        while end < len(self._text) and self._text[end].isascii() and self._text[end].isalpha():
+        while end < len(self._text) and _in_command(self._text[end]):
             end += 1
         command = self._text[self._place + 1 : end]
         self._place = end
@@ -219,9 +219,11 @@ class _Scanner:
         raw = self._text[self._place : end]
         lowered = raw.lower()
         after = self._text[end : end + 2]
-        if after.lower() in ("'t", "’t") and lowered.endswith("n") and len(raw) > 1:
+        ends_in_n = lowered.endswith("n") and len(raw) > 1
+        if ends_in_n and after.lower() in ("'t", "’t"):
             verb = lowered[:-1]
-            self.tokens.append(Token(WORD, _VERBS_BEFORE_NOT.get(verb, verb), raw[:-1]))
+            verb = _VERBS_BEFORE_NOT.get(verb, verb)
+            self.tokens.append(Token(WORD, verb, raw[:-1]))
             self.tokens.append(Token(WORD, "not", "n't"))
             self._place = end + 2
         elif after[:1] in ("'", "’") and after[1:].isalpha():
@@ -265,7 +267,8 @@ class _Scanner:
         tail = self._text[end + 1 : tail_end].lower()
         if tail not in _CONTRACTIONS:
             # With its apostrophe, the "c" of "c'est" is not the letter of an option.
-            self.tokens[-1] = self.tokens[-1]._replace(raw=self._text[self._place : end + 1])
+            with_apostrophe = self._text[self._place : end + 1]
+            self.tokens[-1] = self.tokens[-1]._replace(raw=with_apostrophe)
             self._place = end + 1
             return
         self.tokens.append(Token(WORD, _CONTRACTIONS[tail], self._text[end:tail_end]))
@@ -275,6 +278,10 @@ class _Scanner:
 def _translated(raw: str) -> Token:
     lowered = raw.casefold()
     return Token(WORD, TRANSLATIONS.get(lowered, lowered), raw)
+
+
+def _in_command(character: str) -> bool:
+    return character.isascii() and character.isalpha()
 
 
 def _in_word(character: str) -> bool:

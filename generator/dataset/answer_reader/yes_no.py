@@ -41,6 +41,7 @@ _AFTER_YES = words(
     "from please"
 )
 _BELIEF_VERBS = words("believe think guess find consider deem judge")
+_DISBELIEFS = (["do", "not", "believe"], ["do", "not", "think"])
 _TOTALS = (["all"], ["everything"], ["every"])
 _LESSENING_REPLY = ("partially", "partly", "almost")
 _AFTER_CLAIM = words("here then sir though to me")
@@ -179,8 +180,9 @@ class YesNoReader(StatementReader):
         )
         begins_answer = self._number_of_sentences == 0 and number == 0
         is_whole_line = sentence.begins_line and sentence.ends_line and len(sentence.clauses) == 1
-        adds = len(spoken) == 2 and spoken[0] in ("and", "or") and spoken[1] in ("yes", "no")
-        if adds and (number > 0 or spoken[0] == "or"):
+        first, last = spoken[0], spoken[-1]
+        adds = len(spoken) == 2 and first in ("and", "or") and last in ("yes", "no")
+        if adds and (number > 0 or first == "or"):
             self.standing.state(SEVERAL, LED)  # "yes and no"
         elif HEDGING.intersection(spoken):
             self.state(label, HEDGED)
@@ -268,7 +270,7 @@ def _without_beliefs(spoken: Sequence[str]) -> tuple[Sequence[str], bool]:
             break
         if spoken[1] in _BELIEF_VERBS:
             spoken = spoken[2:]
-        elif spoken[1:3] == ["do", "not"] and spoken[3:4] in (["believe"], ["think"]):
+        elif list(spoken[1:4]) in _DISBELIEFS:
             spoken = spoken[4:]
             denied = not denied
         elif "that" in spoken[2:6] and not NEGATORS.intersection(spoken[:6]):

@@ -100,7 +100,8 @@ class Cursor:
         and small cubes". After "red, one" they do not."""
         start = min(self.position + n, len(self.terms))
         follower = self._ahead.after_values[start]
-        if follower >= len(self.terms) or self.terms[follower].kind not in (*NOUNS, "one"):
+        ends_in_noun = follower < len(self.terms) and self.terms[follower].kind in (*NOUNS, "one")
+        if not ends_in_noun:
             return False
         return follower == start or self.terms[follower - 1].kind not in ("comma", "and")
 

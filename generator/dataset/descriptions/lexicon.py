@@ -82,8 +82,8 @@ class Lexicon:
         i = 0
         while i < len(words):
             length, (kind, meaning) = self._longest(words, i)
-            span = (start + matches[i].start(), start + matches[i + length - 1].end())
-            terms.append(Term(kind, meaning, *span))
+            first, last = matches[i], matches[i + length - 1]
+            terms.append(Term(kind, meaning, start + first.start(), start + last.end()))
             i += length
         return terms
 
@@ -143,8 +143,13 @@ def _by_word(words: dict[str, tuple[str, ...]]) -> dict[str, str]:
     names: dict[str, set[str]] = {}
     for name, own in words.items():
         for word in own:
-            names.setdefault(" ".join(_words_of(word)), set()).add(name)
-    return {word: next(iter(several)) for word, several in names.items() if len(several) == 1}
+            spelled = " ".join(_words_of(word))
+            names.setdefault(spelled, set()).add(name)
+    name_of = {}
+    for word, several in names.items():
+        if len(several) == 1:
+            name_of[word] = next(iter(several))
+    return name_of
 
 
 def _world_entries(vocabulary: Vocabulary) -> Iterator[tuple[str, Meaning]]:

@@ -277,7 +277,8 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
         named_by_default = sum(defaults[name] for name in named)
         # Only down: more scenes of one split need not mean more of the others.
         smaller = min(1, sum(named.values()) / named_by_default)
-        counts = {split: max(1, round(n * smaller)) for split, n in defaults.items()} | named
+        counts = {split: max(1, round(n * smaller)) for split, n in defaults.items()}
+        counts |= named
     check_total(sum(counts.values()), spec)
     empty = [split for split, n in counts.items() if n == 0]
     if empty:

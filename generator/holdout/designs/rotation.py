@@ -111,9 +111,12 @@ class Rotation(Design):
                 )
         counts = []
         for holdout in holdouts:
-            # The first turns take what does not divide evenly.
             turn = holdout.turn or 0
-            counts.append({split: (n + turns - 1 - turn) // turns for split, n in totals.items()})
+            of_turn = {}
+            for split, total in totals.items():
+                # The first turns take what does not divide evenly.
+                of_turn[split] = (total + turns - 1 - turn) // turns
+            counts.append(of_turn)
         return counts
 
     def may_lack(self, holdout: Holdout) -> tuple[str, ...]:

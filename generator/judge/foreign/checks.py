@@ -34,8 +34,8 @@ def arrangement_leaks(table: LabelTable) -> Iterator[Finding]:
     for rows in first_rows.values():
         sides = {_side(table, split) for split, _ in rows}
         if len(sides) > 1:
-            same = " = ".join(row.quoted(label) for (_, label), row in rows.items())
-            yield finding(_leak_kind(table, [*rows]), same)
+            quoted = [row.quoted(row.label) for row in rows.values()]
+            yield finding(_leak_kind(table, [*rows]), " = ".join(quoted))
 
 
 def _side(table: LabelTable, split: str) -> str | None:
