@@ -61,7 +61,15 @@ class _Terms:
         return cls(margins, distances, tops, scales, fronts)
 
     def top(self, category: str, attributes: Mapping[str, str]) -> tuple[float, float]:
-        """Height and radius of an object's flat top, metres; 0, 0 without one."""
+        """The flat top of an object.
+
+        Args:
+            category: its category.
+            attributes: its value of each attribute kind.
+
+        Returns:
+            Its height and its radius, metres; 0, 0 without one.
+        """
         height, radius = self.tops.get(category, (0.0, 0.0))
         for pair in attributes.items():
             # One kind of a family sets the scale, such as size.

@@ -196,7 +196,12 @@ class _SplitWriter:
         self._file.write(f'{{"info": {json.dumps({**info, "split": name})}, "scenes": [')
 
     def add(self, scene: Mapping[str, Any], image: bytes) -> None:
-        """Add a scene, as `describe_scene` describes it, and the bytes of its image."""
+        """Add a scene.
+
+        Args:
+            scene: as `describe_scene` describes it; its place in the split is added here.
+            image: the bytes of its PNG file.
+        """
         name = f"CLEVR_{self._name}_{self.number:06d}.png"
         (self._images / name).write_bytes(image)
         head = {"split": self._name, "image_index": self.number, "image_filename": name}

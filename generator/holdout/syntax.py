@@ -224,10 +224,17 @@ def check_kind(spec: str, kind: str | None, category: str | None, vocabulary: Vo
 
 
 def named_kind(spec: str, vocabulary: Vocabulary) -> str | None:
-    """Return the attribute kind that a text names, itself or by a value; None if it names none.
+    """Return the attribute kind that a text names, itself or by a value.
 
     It reads only the first name, so it also serves the words of every design
     (`texture:animal=classes`).
+
+    Args:
+        spec: one value of `--holdout`.
+        vocabulary: whose kinds and values it may name.
+
+    Returns:
+        The kind; None if the text names none.
     """
     match = _FIRST_NAME.match(spec)
     name = match["name"].strip() if match else ""

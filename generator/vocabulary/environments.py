@@ -234,7 +234,16 @@ class Environment(Declared):
         return self.model_copy(update={"photo": self.photo.model_copy(update={"sectors": sectors})})
 
     def at_hour(self, lamp: LampSpec, yaw: float) -> LampSpec:
-        """A lamp at the time of day of the direction `yaw`, degrees: noon, morning or evening."""
+        """A lamp at the time of day of a direction of the camera.
+
+        Args:
+            lamp: at noon.
+            yaw: the direction, degrees, which numbers the views of the place.
+
+        Returns:
+            The lamp at noon, in the morning or in the evening; itself if it is no sun, or if the
+            place has no `hours`.
+        """
         # Views are even parts of a turn, so the direction numbers the view.
         view = round(yaw * self.views / 360)
         turn, height, tint = _HOURS[view % len(_HOURS)] if self.hours else _HOURS[0]

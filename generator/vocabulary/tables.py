@@ -96,8 +96,15 @@ class Phrasing(Declared):
 
 
 def check_phrasing(kind: str, phrasing: Phrasing) -> None:
-    """Raise ValueError if the phrase of an attribute kind begins with a grammar word of
-    captions."""
+    """Check that the phrase of an attribute kind can be told from the words around it.
+
+    Args:
+        kind: the attribute kind, for the message.
+        phrasing: how captions say its values.
+
+    Raises:
+        ValueError: the phrase begins with a grammar word of captions.
+    """
     first = phrasing.phrase.split()[0]
     if first in GRAMMAR:
         raise ValueError(

@@ -294,8 +294,15 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
 
 
 def check_total(scenes: int, spec: str) -> None:
-    """Raise UserError if a world cannot have this many scenes; `spec` is the value of
-    `--scenes`."""
+    """Check that a world can have this many scenes.
+
+    Args:
+        scenes: the number, of all splits together.
+        spec: the value of `--scenes`, for the message.
+
+    Raises:
+        UserError: it cannot.
+    """
     if scenes > MOST_SCENES:
         raise UserError(
             f"--scenes {spec} is more than the {MOST_SCENES:,} scenes that a world can have; ask "

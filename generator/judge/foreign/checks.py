@@ -89,6 +89,10 @@ def follows(claim: Label, label: Label) -> bool:
 
     Each object of the claim must be another object of the label, with no more values than it, and
     the relation must be the label's or its converse.
+
+    Args:
+        claim: what may be true.
+        label: all that is known of the scene.
     """
     places = range(len(label.objects))
     for chosen in permutations(places, len(claim.objects)):
