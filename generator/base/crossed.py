@@ -212,7 +212,8 @@ class MeanEstimate:
         else:
             # A chance level of 0 or 1 has no logit.
             null = float(np.clip(null, 1e-9, 1 - 1e-9))
-            distance = (logit(self.centre) - logit(null)) * self.centre * (1 - self.centre)
+            in_logits = logit(self.centre) - logit(null)
+            distance = in_logits * self.centre * (1 - self.centre)
         t = abs(distance) / np.sqrt(self.variance)
         return float(2 * special.stdtr(self.freedom, -t))
 
@@ -400,7 +401,8 @@ class CrossedMeans:
             0.9
         """
         items = self._effective_items
-        return float((np.clip(share, 0, 1) * items + 0.5) / (items + 1))
+        right_items = np.clip(share, 0, 1) * items + 0.5
+        return float(right_items / (items + 1))
 
     def _scale_of_share(self, mean: float) -> _Scale:
         centre = self.shrunk_share(mean)

@@ -426,7 +426,9 @@ def reason_of_csv(error: Exception) -> str:
     """
     # A KeyError writes its text in quotes.
     text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
-    reason = (text.splitlines() or [type(error).__name__])[0].rstrip(".")
+    # Arrow's messages have a stack trace after the first line, or are empty.
+    lines = text.splitlines() or [type(error).__name__]
+    reason = lines[0].rstrip(".")
     if reason.startswith("straddling object"):
         return f"a row is longer than {MOST_ROW >> 20} MiB"
     return reason

@@ -413,6 +413,7 @@ def audit_texts(dataset: Path, benchmark: str, items: Mapping[str, int]) -> list
         [sys.executable, "-P", "-c", audit, *arguments], capture_output=True, text=True, check=False
     )
     if process.returncode:
+        # The last line of a traceback names the error.
         reason = ["it printed nothing", *process.stderr.strip().splitlines()][-1]
         return [
             f"The texts were not audited ({reason}); run `score audit {dataset} --benchmark "

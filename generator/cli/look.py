@@ -172,6 +172,7 @@ def _counts(numbers: dict[str, int]) -> str:
 def _first_sentence(text: str | None) -> str:
     """The first sentence of a docstring or a note, on one line."""
     line = " ".join((text or "").split("\n\n")[0].split())
+    # "et al." before a capital letter does not end one.
     return re.split(r"(?<!et al)\. (?=[A-Z])", line)[0].rstrip(".")
 
 

@@ -223,8 +223,12 @@ def check_content(context: click.Context) -> None:
     from generator.plan.prepare import prepare
 
     names = {field.name for field in fields(WorldOptions)}
-    values = values_given(context, context.params)
-    prepare(WorldOptions(**{name: value for name, value in values.items() if name in names}))
+    # The command has options of rendering too, which no plan knows.
+    content = {}
+    for name, value in values_given(context, context.params).items():
+        if name in names:
+            content[name] = value
+    prepare(WorldOptions(**content))
 
 
 def print_dataset(dataset: "Dataset", as_json: bool) -> None:

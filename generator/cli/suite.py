@@ -155,6 +155,7 @@ def _shard_suffix(farm: dict[str, Any]) -> str:
     from generator.render.shards import parse_shard
 
     shard = parse_shard(farm.get("shard"))
+    # Shards made in one place, as on a shared disk, must not write into each other.
     return "-shard-{}-of-{}".format(*shard) if shard else ""
 
 

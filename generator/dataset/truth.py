@@ -129,4 +129,5 @@ def _rows_by_scene(
             f"verify`."
         )
     scene_ids = table["scene_id"].to_pylist()
-    return dict(zip(scene_ids, np.split(rows, ends[:-1]), strict=True))
+    rows_of_scenes = np.split(rows, ends[:-1])
+    return dict(zip(scene_ids, rows_of_scenes, strict=True))

@@ -119,7 +119,9 @@ def _config(protocol: str, kind: str) -> str:
 
 def _columns(names: tuple[str, ...]) -> str:
     """Columns as Python: mteb takes a single name for one image."""
-    return json.dumps(names[0]) if len(names) == 1 else json.dumps(list(names))
+    if len(names) == 1:
+        return json.dumps(names[0])
+    return json.dumps(list(names))
 
 
 def _description(benchmark: Benchmark, task: MtebTask, kind: str) -> str:

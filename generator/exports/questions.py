@@ -559,7 +559,8 @@ images."""
 
 
 def _write_lines(rows: Iterable[Row], path: Path) -> None:
-    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+    write_text(path, "".join(lines))
 
 
 def _copy(name: str, to: Path) -> None:

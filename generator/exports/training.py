@@ -136,8 +136,8 @@ def export_folder(out: Path) -> Iterator[Path]:
     Raises:
         UserError: `out` holds something, or another command writes it.
     """
-    is_free = not out.exists() or (out.is_dir() and not any(out.iterdir()))
-    if not is_free:
+    is_empty_folder = out.is_dir() and not any(out.iterdir())
+    if out.exists() and not is_empty_folder:
         raise UserError(f"{out} is there already; remove it or choose another --out.")
     busy = f"Another command is writing {out}; wait for it, or choose another --out."
     with locked(out.with_name(f".{out.name}.lock"), busy), draft_folder_of(out) as draft:

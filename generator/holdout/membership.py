@@ -303,7 +303,9 @@ def asymmetric(one: Binding, other: Binding, holdout: Holdout) -> bool:
     Returns:
         Whether it does.
     """
-    exchanged = ((other[0], one[1]), (one[0], other[1]))
+    value, category = one
+    other_value, other_category = other
+    exchanged = ((other_value, category), (value, other_category))
     has_held_out = any(holdout.holds_out(*binding) for binding in (one, other))
     exchanged_has = any(holdout.holds_out(*binding) for binding in exchanged)
     return has_held_out != exchanged_has

@@ -222,7 +222,8 @@ def _can_match(domains: list[int]) -> bool:
         return bool(first and second and (first | second).bit_count() > 1)
     # Kuhn's algorithm for bipartite matching; a few mentions need no faster one.
     mention_of: dict[int, int] = {}
-    return all(_find_object(domains, mention_of, mention, set()) for mention in range(len(domains)))
+    mentions = range(len(domains))
+    return all(_find_object(domains, mention_of, mention, set()) for mention in mentions)
 
 
 def _find_object(

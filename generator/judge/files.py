@@ -196,7 +196,8 @@ class StoredWorld(StoredFolder):
     def _read_packed_sums(self) -> Mapping[str, str]:
         try:
             table = read_table(self.path / "packed.parquet", columns=["path", "sha256"])
-            return dict(zip(table["path"].to_pylist(), table["sha256"].to_pylist(), strict=True))
+            paths = table["path"].to_pylist()
+            return dict(zip(paths, table["sha256"].to_pylist(), strict=True))
         except DAMAGE:  # most worlds have no tars; a damaged table is a finding already
             return {}
 
@@ -412,7 +413,8 @@ def _table_parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]
         part = pa.Table.from_batches([batch])
         for name in judged.names:
             if name not in read_columns:
-                part = part.append_column(name, pa.nulls(len(part), judged.field(name).type))
+                nulls = pa.nulls(len(part), judged.field(name).type)
+                part = part.append_column(name, nulls)
         part = part.select(judged.names).cast(judged)
         empty = [name for name in filled_columns if part[name].null_count]
         if empty:

@@ -157,7 +157,8 @@ def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
     captions = rows.with_text[rows.slot[rows.with_text] == "c"]
     captions = captions[benchmark.protocols[rows.item[captions]] == "systematicity"]
     splits = benchmark.item_split[rows.item[captions]]
-    allowed: dict[str, Set[tuple[str, ...]]] = {"unseen": held_out.bindings | held_out.triples}
+    allowed: dict[str, Set[tuple[str, ...]]] = {}
+    allowed["unseen"] = held_out.bindings | held_out.triples
     if (splits == "seen").any():
         allowed["seen"] = _trained_compounds(benchmark)
     for row, split in zip(captions.tolist(), splits.tolist(), strict=True):
@@ -266,7 +267,8 @@ def symmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
         return
     rows = benchmark.candidates
     judged = rows.with_text
-    is_symmetric = ~np.isin(benchmark.item_split[rows.item[judged]], (TRAIN, *ASYMMETRIC))
+    splits = benchmark.item_split[rows.item[judged]]
+    is_symmetric = ~np.isin(splits, (TRAIN, *ASYMMETRIC))
     is_readable = benchmark.familiarity[rows.text[judged]] >= 0
     judged = judged[is_symmetric & is_readable & (rows.slot[judged] != _OTHER_CAPTIONS)]
 
@@ -275,12 +277,12 @@ def symmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
     group_of = {}
     for number, slot in enumerate(slots, 1):
         group_of[slot] = 0 if slot in _CAPTION_SLOTS else number
-    groups = np.array([group_of[slot] for slot in rows.slot[judged].tolist()], np.int64)
+    groups = [group_of[slot] for slot in rows.slot[judged].tolist()]
     yield from _unequal_findings(
         benchmark,
         _Questions(
             item=rows.item[judged],
-            group=groups,
+            group=np.array(groups, np.int64),
             n_groups=len(slots) + 1,
             text=rows.text[judged],
             truth=rows.truth[judged],

@@ -136,7 +136,9 @@ def _linear_light(hexadecimal: str) -> NDArray[np.float64]:
     """The linear light (3,), 0..1, of a colour such as "#e50000" (IEC 61966-2-1)."""
     levels = [int(hexadecimal[at : at + 2], 16) for at in (1, 3, 5)]
     channels = np.array(levels) / 255
-    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    # The curve of sRGB is a line near black.
+    is_dark = channels <= 0.04045
+    return np.where(is_dark, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
 
 
 def _equal_settings(settings: list[Any]) -> NDArray[np.bool_]:

@@ -123,7 +123,8 @@ def _wrong_split(
     if split in fitting and is_allowed_absent:
         return
     triples = held_out.held_out_triples_of(scene)
-    held_out_names = [*map(" ".join, bindings), *map(" ".join, triples), *absent]
+    compounds = [*bindings, *triples]
+    held_out_names = [*map(" ".join, compounds), *absent]
     yield finding(
         "wrong split",
         f"scene {scene_id} is in {split} and shows {len(bindings)} held-out bindings, "
@@ -320,8 +321,9 @@ def shared_triples(benchmark: Benchmark) -> frozenset[Triple]:
 
 
 def _repeated_labels(held_out: HeldOut) -> Iterator[Finding]:
-    for (name, listed), (other_name, other) in combinations(held_out.class_lists.items(), 2):
-        for label in sorted({*listed} & {*other}):
+    class_lists = held_out.class_lists
+    for name, other_name in combinations(class_lists, 2):
+        for label in sorted({*class_lists[name]} & {*class_lists[other_name]}):
             yield finding(
                 "shared label", f"'{' '.join(label)}' is a label of {name} and of {other_name}"
             )
@@ -331,11 +333,14 @@ def _class_fault(
     scene: SceneGeometry, split: str, held_out: HeldOut, excepted: frozenset[Triple]
 ) -> str | None:
     """Why a scene does not fit its split; None if it does."""
-    objects = [(values.get(held_out.kind, ""), category) for category, values in scene.objects]
+    objects = []
+    for category, values in scene.objects:
+        objects.append((values.get(held_out.kind, ""), category))
     number = _OBJECTS_OF_TASK.get(str(held_out.task))
     if number is None:
         return f"belongs to the unknown dataset '{held_out.task}'"
-    if len(objects) != number or len({category for _, category in objects}) != number:
+    n_categories = len({category for _, category in objects})
+    if len(objects) != number or n_categories != number:
         return f"shows {len(objects)} objects, not {number} of {number} categories"
     own_list = LIST_OF_SPLIT.get(split, "")
     own_labels: set[Label] = {*held_out.class_lists.get(own_list, ())}
@@ -357,7 +362,9 @@ def _relational_fault(
 ) -> str | None:
     # A scene shows many relations; only those that are labels of some list count.
     categories = [category for category, _ in scene.objects]
-    holding = {(categories[i], name, categories[j]) for i, name, j in facts(scene)}
+    holding = set()
+    for i, name, j in facts(scene):
+        holding.add((categories[i], name, categories[j]))
     # Arrangements that the manifest declares to be in two lists are no fault.
     judged = holding - excepted
     foreign = []

@@ -171,4 +171,5 @@ def _shared_evaluation(trains: Turn, evaluates: Turn) -> Iterator[Finding]:
 
 
 def _same_rotation(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(one.get(key) == other.get(key) for key in ("kind", "value_groups", "object_groups"))
+    keys = ("kind", "value_groups", "object_groups")
+    return all(one.get(key) == other.get(key) for key in keys)

@@ -118,7 +118,9 @@ def readable_templates(
     phrase_words = _single_words(terms, _IN_PHRASES)
     relations = frozenset(term for term, classes in terms.items() if "relation" in classes)
     for name, text in declared.items():
-        elements = tuple(str(text).replace(",", " ,").replace(".", " .").split(" "))
+        # Marks are elements of their own, apart from the word before them.
+        spaced_text = str(text).replace(",", " ,").replace(".", " .")
+        elements = tuple(spaced_text.split(" "))
         marks = _marks_of(elements, phrase_words)
         reason = (
             _misplaced_reason(elements)

@@ -52,7 +52,8 @@ def decide_view(text: str, first: SceneGeometry, second: SceneGeometry) -> bool 
     if turn is None:
         return None
     if text in _QUARTER_TURNS:
-        off = math.remainder(turn - _QUARTER_TURNS[text] * math.pi / 2, 2 * math.pi)
+        said_turn = _QUARTER_TURNS[text] * math.pi / 2
+        off = math.remainder(turn - said_turn, 2 * math.pi)
         return abs(off) < _LEAST_TURN
     match = _SIDE.fullmatch(text)
     if match is None:
@@ -73,7 +74,8 @@ def _is_on_side(scene: SceneGeometry, category: str, side: str) -> bool | None:
         return None
     towards_camera = complex(0, -1)
     quarter = _QUARTERS_TO_LEFT[side] * math.pi / 2
-    off = abs(math.remainder(cmath.phase(towards_camera / front) - quarter, 2 * math.pi))
+    angle = cmath.phase(towards_camera / front)
+    off = abs(math.remainder(angle - quarter, 2 * math.pi))
     if abs(off - math.pi / 4) < _MARGIN:
         return None
     return off < math.pi / 4
@@ -115,4 +117,5 @@ def _directions_on_ground(scene: SceneGeometry) -> list[complex]:
     """From each object to each later one, and to the front of each object, as complex numbers."""
     places = [complex(right, away) for right, away in scene.ground]
     directions = [second - first for first, second in combinations(places, 2)]
-    return [*directions, *(complex(right, away) for right, away in scene.facing)]
+    fronts = [complex(right, away) for right, away in scene.facing]
+    return directions + fronts

@@ -152,12 +152,14 @@ def _measure_faults(table: pa.Table) -> Iterator[tuple[int, str]]:
     boxes = np.array(box_lists, float).reshape(-1, 4)
     left, top, right, bottom = boxes.T
     has_area = (left < right) & (top < bottom)
-    is_inside = (left >= 0) & (top >= 0) & (right <= widths) & (bottom <= heights)
+    begins_inside = (left >= 0) & (top >= 0)
+    is_inside = begins_inside & (right <= widths) & (bottom <= heights)
     for n in np.flatnonzero(~(has_area & is_inside)).tolist():
         box = boxes[n].astype(int).tolist()
         yield rows[n], f"an object has the box {box}, which is not a box within the image"
 
     shares = np.array(pc.struct_field(objects, "visible_fraction").to_pylist(), float)
     # Negated, so that NaN is a fault too.
-    for n in np.flatnonzero(~((shares >= 0) & (shares <= 1))).tolist():
+    is_share = (shares >= 0) & (shares <= 1)
+    for n in np.flatnonzero(~is_share).tolist():
         yield rows[n], f"an object has the visible fraction {shares[n]}, expected 0 to 1"

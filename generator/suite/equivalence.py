@@ -66,7 +66,8 @@ def compare_means(first: np.ndarray, second: np.ndarray, margin: float = MARGIN)
     """
     means = float(first.mean()), float(second.mean())
     n, m = len(first), len(second)
-    first_variance, second_variance = float(first.var(ddof=1)), float(second.var(ddof=1))
+    first_variance = float(first.var(ddof=1))
+    second_variance = float(second.var(ddof=1))
     sum_of_squares = (n - 1) * first_variance + (m - 1) * second_variance
     pooled_variance = sum_of_squares / (n + m - 2)
     # The margin is in units of this deviation.

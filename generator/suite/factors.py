@@ -204,5 +204,5 @@ def largest_difference(first: Mapping[str, int], second: Mapping[str, int]) -> t
     for name in names:
         differences.append(abs(first.get(name, 0) - second.get(name, 0)))
     largest = max(differences)
-    mean = (sum(first.values()) + sum(second.values())) / (2 * len(names))
-    return largest, mean
+    total = sum(first.values()) + sum(second.values())
+    return largest, total / (2 * len(names))

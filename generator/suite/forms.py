@@ -85,5 +85,6 @@ def seeds_of(suite: Suite, track: str, world: str, form: str) -> WorldSeeds:
     text = "/".join((suite.name, str(suite.version), track, world, form))
     digest = sha256(text.encode()).digest()
     # Eight bytes of the digest for each seed.
-    scenes, block, texts = (int.from_bytes(digest[start : start + 8]) for start in (0, 8, 16))
+    numbers = [int.from_bytes(digest[start : start + 8]) for start in (0, 8, 16)]
+    scenes, block, texts = numbers
     return WorldSeeds(scenes % _SCENE_SEEDS, block % _BLOCK_SEEDS, texts % _SCENE_SEEDS)

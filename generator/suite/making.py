@@ -125,7 +125,10 @@ class WorldJob:
         """The number of images."""
         if self.prepared.is_grid:
             return len(self.prepared.planned)
-        return sum(sum((part.counts or {}).values()) for part in self.prepared.parts)
+        total = 0
+        for part in self.prepared.parts:
+            total += sum((part.counts or {}).values())
+        return total
 
     @property
     def core_seconds(self) -> float:

@@ -127,7 +127,8 @@ class PropSpec(Declared):
 
     @model_validator(mode="after")
     def _rising(self) -> "PropSpec":
-        for name, (low, high) in (("between", self.between), ("size", self.size)):
+        ranges = {"between": self.between, "size": self.size}
+        for name, (low, high) in ranges.items():
             if high < low:
                 raise ValueError(f"{name} = {[low, high]} should have the lesser number first")
         return self
@@ -231,7 +232,8 @@ class Environment(Declared):
             sectors = tuple(_common_sectors(sectors, before_turn))
         if not sectors:
             return None
-        return self.model_copy(update={"photo": self.photo.model_copy(update={"sectors": sectors})})
+        photo = self.photo.model_copy(update={"sectors": sectors})
+        return self.model_copy(update={"photo": photo})
 
     def at_hour(self, lamp: LampSpec, yaw: float) -> LampSpec:
         """A lamp at the time of day of a direction of the camera.
@@ -251,7 +253,8 @@ class Environment(Declared):
         if lamp.type != "sun" or not turn:
             return lamp
         x, y, z = lamp.position
-        cos, sin = math.cos(math.radians(turn)), math.sin(math.radians(turn))
+        angle = math.radians(turn)
+        cos, sin = math.cos(angle), math.sin(angle)
         color = tuple(share * channel for share, channel in zip(tint, lamp.color, strict=True))
         position = (x * cos - y * sin, x * sin + y * cos, z * height)
         return lamp.model_copy(update={"position": position, "color": color})

@@ -133,7 +133,8 @@ def _replace_stage(base: Table, place: Any, origin: str) -> Table:
         )
     # Lamps go too: the stage has light for its own places.
     rest = {key: value for key, value in base.items() if key not in ("environments", "lamps")}
-    return _merge(rest, _parse(read_text(stages[place], MOST_TOML), place))
+    stage = _parse(read_text(stages[place], MOST_TOML), place)
+    return _merge(rest, stage)
 
 
 def _remove(base: Table, removed: Any, origin: str) -> None:

@@ -387,15 +387,17 @@ class ChoiceReader(StatementReader):
 
 def _sign_of_value(texts: Sequence[str]) -> int:
     """Whether "match: false" accepts (1) or rejects (-1) the option; 0 for other clauses."""
-    ends_in_value = texts[-2:-1] == [":"] and texts[-1] in ("yes", "no", "true", "false")
-    if not ends_in_value:
+    if texts[-2:-1] != [":"]:
+        return 0
+    value = texts[-1]
+    if value not in ("yes", "no", "true", "false"):
         return 0
     accepts = ACCEPTING.intersection(texts[:-2])
     rejects = REJECTING.intersection(texts[:-2])
     # A name with both or neither, such as "color: true", judges no option.
     if bool(accepts) == bool(rejects):
         return 0
-    sign = 1 if texts[-1] in ("yes", "true") else -1
+    sign = 1 if value in ("yes", "true") else -1
     return sign if accepts else -sign
 
 

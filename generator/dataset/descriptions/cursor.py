@@ -100,8 +100,9 @@ class Cursor:
         and small cubes". After "red, one" they do not."""
         start = min(self.position + n, len(self.terms))
         follower = self._ahead.after_values[start]
-        ends_in_noun = follower < len(self.terms) and self.terms[follower].kind in (*NOUNS, "one")
-        if not ends_in_noun:
+        if follower == len(self.terms):
+            return False
+        if self.terms[follower].kind not in (*NOUNS, "one"):
             return False
         return follower == start or self.terms[follower - 1].kind not in ("comma", "and")
 

@@ -265,7 +265,9 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
         counts[next(iter(counts))] += whole - sum(counts.values())
     else:
         pairs = [part.partition("=") for part in spec.split(",")]
-        numbers = {name.strip(): whole_number(number.strip()) for name, _, number in pairs}
+        numbers = {}
+        for name, _, number in pairs:
+            numbers[name.strip()] = whole_number(number.strip())
         if not numbers.keys() <= defaults.keys() or None in numbers.values():
             raise UserError(
                 f"Expected --scenes to be a number, {GRID}, or like train=2000,seen=300 with "

@@ -308,7 +308,8 @@ def _check_roles(
     roles: SplitRoles, splits: list[str], path: Path
 ) -> tuple[frozenset[str], frozenset[str]]:
     """The training and the familiar splits among the splits of a table."""
-    for option, names in (("--train", roles.training or ()), ("--familiar", roles.familiar)):
+    named = {"--train": roles.training or (), "--familiar": roles.familiar}
+    for option, names in named.items():
         for name in names:
             if comparable(name) not in splits:
                 raise UserError(
