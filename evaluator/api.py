@@ -320,12 +320,14 @@ def _evaluated(
             results = run(request, folder, _progress_of(progress))
         if results is not None:
             write_latex(results, folder)
+    # Also after Ctrl-C: nobody knows the name of a temporary folder, so nobody would remove it.
     except BaseException:
         if is_temporary:
             shutil.rmtree(folder, ignore_errors=True)
         raise
     evaluation = Evaluation(folder, results or {})
     if is_temporary:
+        # With the object, since `items`, failures and `pool` read the folder as long as it lives.
         weakref.finalize(evaluation, shutil.rmtree, folder, ignore_errors=True)
     return evaluation
 

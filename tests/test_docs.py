@@ -26,7 +26,7 @@ from generator.describe.request import read_text_preset, text_preset_names
 from generator.holdout.designs import find_design
 from generator.holdout.presets import read_preset
 from generator.inspection.family_check import check_family
-from generator.language.grammar import TEMPLATES
+from generator.language.templates import TEMPLATES
 from generator.vocabulary import tables as declared
 from generator.vocabulary.environments import (
     Environment,

@@ -42,6 +42,8 @@ def load_over_runs(
     runs = []
     for table, fit in zip(tables, fits, strict=True):
         influences = load_influences(table, fit, count)
+        # The page must not show an interval about another number than the one in the results, as
+        # when the results were computed from other items.
         if (
             influences is None
             or abs(influences.mean - fit["coefficients"][count]["beta"]) > _ROUNDING
@@ -63,6 +65,7 @@ def load_influences(table: ItemTable, fit: Mapping[str, Any], count: str) -> Run
         The items, with influences as outcomes, whose mean is the coefficient in points; None if
         there are no items, or the counts of the items determine no fit.
     """
+    # COMPASS fits loads to R@1 (equation 4).
     mask = table.mask({"metric": "R@1", **fit}, fit["split"])
     if not mask.any():
         return None
@@ -71,12 +74,15 @@ def load_influences(table: ItemTable, fit: Mapping[str, Any], count: str) -> Run
     counts = table.counts[mask][:, [COUNTS.index(name) for name in names]]
     constant = np.ones(len(counts))
     regressors = np.column_stack([counts, constant]).astype(float)
+    # Counts that do not vary apart from one another have no effects of their own.
     if np.linalg.matrix_rank(regressors) < regressors.shape[1]:
         return None
     outcomes = _PERCENT * items.outcome
+    # The rows of the pseudo-inverse turn outcomes into coefficients of least squares.
     weights = np.linalg.pinv(regressors)  # (k, n): the coefficients are weights @ outcomes
     coefficients = weights @ outcomes
     residuals = outcomes - regressors @ coefficients
     own = names.index(count)
+    # Residuals are orthogonal to the weights, so the second term has the mean 0.
     influences = coefficients[own] + len(outcomes) * weights[own] * residuals
     return replace(items, outcome=influences)

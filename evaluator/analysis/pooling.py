@@ -334,7 +334,9 @@ def _from_values(
     blocks = [block for block, _ in scored]
     first = rows[0]
     mean = block_mean([row["value"] for row in rows], blocks, level)
+    # Student's t knows no bounds: its interval may end above 100%.
     least, most = _BOUNDS[first["unit"]]
+    # Blocks may differ in chance, as pools of different sizes do.
     chances = [row["chance"] for row in rows if row["chance"] is not None]
     chance = rounded(np.mean(chances)) if chances else None
     ceilings = [row["ceiling"] for row in rows if row.get("ceiling") is not None]
@@ -390,6 +392,8 @@ def _from_items(
         return {}
     rows = [row for _, row in scored]
     unit = rows[0]["unit"]
+    # Of the largest vocabulary: how many values and objects there are is a property of the world,
+    # and a run may have been asked about a part.
     vocabularies = [table.vocabulary for table in tables]
     values, objects = (max(sizes) for sizes in zip(*vocabularies, strict=True))
     if rows[0]["is_gap"]:

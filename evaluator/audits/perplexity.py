@@ -32,6 +32,8 @@ class CrossFitted:
 
     def __init__(self, samples: Sequence[KindSample], seed: int):
         questions = [question for sample in samples for question in sample.questions]
+        # Questions in random order, because a part of all texts in their own order could be of one
+        # kind.
         self._model = NgramModel(_first_texts(Stream(seed, "fit").shuffled(questions)))
         self._texts_of_cluster = _texts_by_cluster(questions)
         self.info = {
@@ -49,6 +51,8 @@ class CrossFitted:
         Returns:
             For each question, the perplexities of `question.texts`, true text first.
         """
+        # Cluster by cluster: what the model must leave out is counted once for all texts of the
+        # cluster.
         perplexities = {}
         for cluster, texts in _texts_by_cluster(questions).items():
             left_out = self._texts_of_cluster[cluster]
@@ -89,6 +93,7 @@ class CausalModel:
             For each question, the perplexities of `question.texts`, true text first; nan for a text
             that is too long.
         """
+        # Each text once: questions share most of their texts, and the model is slow.
         texts = sorted({text for question in questions for text in question.texts})
         perplexities = np.exp(-self._likelihood.mean_log_likelihoods(texts))
         of_text = dict(zip(texts, perplexities, strict=True))

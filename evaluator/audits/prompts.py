@@ -56,6 +56,7 @@ def choose_prompts(
         # A stream for each split: another split does not change the prompts of this one.
         stream = Stream(seed, "prompts", split)
         for text in stream.sample(sorted(scenes_of[split]), most):
+            # By the text, so that more captions do not change the image of a caption.
             draws = Stream(seed, "image of a prompt", text)
             (scene,) = draws.sample(scenes_of[split][text], 1)
             prompts.append(Prompt(split, text, scene))
@@ -79,6 +80,8 @@ def choose_splits(
     Raises:
         UserError: A split is not available, or none is.
     """
+    # In the order of reports, but training first: a figure shows what was learnt, then what was
+    # not.
     known = sorted(available, key=lambda split: (split != TRAIN, split_rank(split)))
     for split in splits:
         if split not in known:
@@ -116,9 +119,12 @@ def captions_of(benchmark: Benchmark) -> dict[str, dict[str, list[str]]]:
         protocol, split, kind = labels_of[item]
         if not truth or slot != CAPTION:
             continue
+        # Captions of training that models do not read by default would show what no model has
+        # learnt.
         if protocol == TRAIN and kind not in training_kinds:
             continue
         scenes = captions[split][benchmark.text_of[text_id]]
+        # Several items can ask the same caption of the same image.
         if scene not in scenes:
             scenes.append(scene)
     return captions
@@ -148,6 +154,7 @@ def load_models(
         UserError: Two models have the same name.
     """
     named = [name_and_spec(model) for model in models]
+    # Each model's images lie in a folder of its name.
     folders = {folder_name(name) for name, _ in named}
     if len(folders) < len(named):
         raise UserError(

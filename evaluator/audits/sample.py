@@ -241,6 +241,7 @@ class _AuditItems:
         by seed."""
         for key, rows in members.groupby(columns)["item"]:
             names = tuple(map(str, key))
+            # Sorted before the draw, which is then the same whatever the order of the tables.
             items = np.sort(rows.to_numpy())
             if len(items) > most_items:
                 draws = Stream(seed, "items", *names)

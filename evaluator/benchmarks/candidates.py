@@ -76,6 +76,7 @@ def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables
     ['c', 'n']
     """
     rows = _read_rows(table, path)
+    # A text for each row, by its number: equal texts of two rows may have scores of their own.
     rows["text_id"] = [f"{row:08d}" for row in range(len(rows))]
     for name in COUNTS:
         rows[name] = pd.array(numbers(table, name, path)).astype("Int64")

@@ -47,6 +47,8 @@ def read_choices(path: Path) -> Iterator[PublishedQuestion]:
 def _image_names(record: Record) -> tuple[str, ...]:
     """The file names that the image of a row may have."""
     name = record.text("image" if record.has("image") else "image_path")
+    # A number stands for an image of the corpus that the file is named after, as in
+    # coco_qa_one_obj.json of What'sUp.
     if not name.isdigit():
         return (name,)
     corpus = record.file.stem.split("_")[0]
@@ -70,6 +72,7 @@ def _read_captions(record: Record) -> tuple[str, list[str]]:
         raise UserError(
             f"{record.place} has {options!r:.80} as its '{_OPTIONS}'; expected a list of texts."
         )
+    # A caption that is listed twice is one candidate, so that chance is one over their number.
     distinct = list(dict.fromkeys(options))
     if not (0 <= answer < len(options) and len(distinct) > 1):
         raise UserError(

@@ -55,6 +55,8 @@ def read_crepe(path: Path) -> Iterator[PublishedQuestion]:
             form = _Form("productivity", _KINDS[productivity[1]], atoms=int(productivity[2]))
             for record in records_of(file):
                 question = _question(record, form, _read_negatives(record, "hard_negs"))
+                # A question without negatives cannot be one of the three kinds that the question
+                # with all negatives needs.
                 if not question.omissions.excluded:
                     caption = int(productivity[2]), question.images[0].id, question.texts[0]
                     questions_of_caption[caption][form.kind] = question
@@ -68,6 +70,7 @@ def read_crepe(path: Path) -> Iterator[PublishedQuestion]:
                 f"syst_vg_hard_negs_SPLIT_compounds_in_CORPUS."
             )
     for question_of_kind in questions_of_caption.values():
+        # CREPE asks with fifteen negatives only captions that have all three kinds (figure 5).
         if len(question_of_kind) == len(_KINDS):
             yield _question_of_all_kinds(question_of_kind)
 
@@ -96,6 +99,7 @@ def _systematicity_questions(
         kind: _read_negatives(record, f"valid_hard_negs_{kind}") for kind in ("atom", "comp")
     }
     has_both = all(negatives.values())
+    # Without one kind the set would be smaller than the others, and chance another.
     negatives[BOTH] = [*negatives["atom"], *negatives["comp"]] if has_both else []
     for kind, texts in negatives.items():
         form = _Form("systematicity", kind, split=split, corpus=corpus)

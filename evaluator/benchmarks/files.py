@@ -97,6 +97,8 @@ def read_records(path: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
     if path.is_file() and path.suffix.lower() in TABLES:
         files = [path]
     else:
+        # Authors publish their rows in the folder itself or in `data`; folders of images beside
+        # them are not searched.
         folders = [path, path / "data"] if path.is_dir() else []
         visible = [file for folder in folders for file in folder.glob("[!.]*")]
         files = sorted(file for file in visible if file.suffix.lower() in TABLES)

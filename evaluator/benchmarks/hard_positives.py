@@ -31,6 +31,7 @@ def read_hard_positives(path: Path) -> Iterator[PublishedQuestion]:
         UserError: They are missing, or the two files differ in images or negatives.
     """
     for file in files_under(path, (".json",)):
+        # The second file of a pair, which is read with its first.
         if file.stem.endswith(_SWAPPED_SUFFIX) or file.parent.name == _SWAPPED_FOLDER:
             continue
         positives_file = _find_positives(file)
@@ -63,6 +64,7 @@ def _find_positives(file: Path) -> Path:
 
 
 def _question(original: Record, positive: Record, labels: QuestionLabels) -> PublishedQuestion:
+    # Rows of both files belong together by their place alone, so what both repeat must agree.
     for name in ("image_path", "false_caption"):
         if original.text(name) != positive.text(name):
             raise UserError(

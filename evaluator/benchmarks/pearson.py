@@ -56,6 +56,7 @@ def read_pearson(path: Path) -> Iterator[PublishedQuestion]:
 def _parse_labels(file_name: str, names: list[str]) -> list[_Label]:
     """The labels that a file asks about. names: all labels in the file."""
     match file_name.split("_"):
+        # The label is the first-named object; the other object's own label is true as well.
         case [color, shape, color2, shape2]:
             colors = sorted((color, color2))
             shapes = sorted((shape, shape2))
@@ -84,6 +85,8 @@ def _parse_labels(file_name: str, names: list[str]) -> list[_Label]:
 
 
 def _question(file: Path, label: _Label, names: list[str]) -> PublishedQuestion:
+    # The published files have distractors that are true of the image; counted as wrong, they would
+    # punish right answers.
     wrong = [name for name in names if name not in (label.name, *label.also_true)]
     has_truth = label.name in names
     dropped = len(names) - len(wrong) - has_truth

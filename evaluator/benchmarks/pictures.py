@@ -117,6 +117,7 @@ class Pictures:
     def image_digest(self, image_id: str) -> str:
         """SHA-256 of an image's encoded bytes, and of its box if it has one."""
         if image_id not in self._digests:
+            # Of the encoded bytes, which tell without decoding whether an image changed.
             digest = hashlib.sha256(self._read(image_id))
             box = self.by_id[image_id].box
             if box:

@@ -147,6 +147,7 @@ class _Selection:
 
     def add(self, question: PublishedQuestion, path: Path) -> None:
         """Keep a question, or count why it is left out."""
+        # Scores and answers are kept by the id of the question.
         if question.item in self._items:
             raise UserError(
                 f"{path} has two questions with the id {question.item}; keep one of them."

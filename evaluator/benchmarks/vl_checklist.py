@@ -31,6 +31,8 @@ def read_vl_checklist(path: Path) -> Iterator[PublishedQuestion]:
     Raises:
         UserError: A row has another form, or a file is outside the capabilities' folders.
     """
+    # Resolved, because the capability is read from the folders above a file, which a relative path
+    # may lack.
     for file in files_under(path.resolve(), (".json",)):
         kind, skill = _parse_path(file)
         labels = QuestionLabels(kind=kind, skill=skill)

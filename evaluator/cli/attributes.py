@@ -51,6 +51,7 @@ def ask_for_attributes(
         result(results, True, "")
         return
     print_attributes(results, full)
+    # Both forms side by side show the integration gap, so nobody has to ask for it.
     for folder in _described_beside(out, results):
         rows = integration_rows(read_described(str(folder)), read_attributes(str(out)))
         print_line("")
@@ -86,6 +87,7 @@ def _described_beside(out: Path, results: Mapping[str, Any]) -> list[Path]:
         if not is_described(str(folder)):
             continue
         record = read_json(folder / "descriptions.json")
+        # By name and digests: facts of other images or of another model are not the same facts.
         names = ("model", "world", "benchmark")
         if all(record.get(name) == results[name] for name in names):
             folders.append(folder)

@@ -14,6 +14,7 @@ from generator.base.errors import UserError
 if TYPE_CHECKING:
     from rich.table import Table
 
+# Its ten columns need more than the 80 that a pipe is taken to have.
 _WIDTH = 140  # columns, if stdout is not a terminal
 
 
@@ -85,6 +86,8 @@ def audit(
     from generator.dataset.reader import Dataset
 
     if quick:
+        # Typed options, not values: an option that is typed with its default value would be ignored
+        # silently too.
         others = sorted(_typed_options(context) - _OPTIONS_OF_QUICK)
         if others:
             raise UserError(
@@ -104,6 +107,7 @@ def audit(
         write_json(out, results)
         say(f"The audit is in {out}.")
     if similar and request.sentence_encoder:
+        # The filter needs all items, where the audit drew a sample of each kind.
         benchmark = Dataset.open(request.dataset).benchmark(request.benchmark)
         ids = list_similar(
             benchmark,
@@ -184,6 +188,8 @@ def _kinds_table(results: dict[str, Any]) -> "Table":
     from evaluator.audits.audit import CLEAN, HACKABLE, TOO_FEW
 
     verdicts = {HACKABLE: HACKABLE, CLEAN: "–", TOO_FEW: "few groups"}
+    # The column is there only if an encoder measured similarity: an empty column would suggest that
+    # no negative is similar.
     filtered = results["sentence_encoder"] is not None
     numbers = [
         "items",
@@ -237,9 +243,11 @@ def _levels_table(results: dict[str, Any]) -> "Table":
 def _print_give_aways(kind: dict[str, Any]) -> None:
     """Print the words that tell the true captions of a kind from its negatives, three at most."""
     features = []
+    # The JSON has ten; three are enough to see what kind of hint it is.
     for give_away in kind["blind"]["give_aways"][:3]:
         in_truth = give_away["in_truth"]
         side = "truth" if in_truth >= 0.5 else "negative"
+        # A feature that true texts lack gives them away as much as one that they have.
         share = max(in_truth, 1 - in_truth)
         features.append(
             f"'{give_away['feature']}' (more in the {side} in {share:.0%} of "

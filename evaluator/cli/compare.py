@@ -58,6 +58,7 @@ def compare(
     from evaluator.runs.answered_attributes import is_attributes
     from evaluator.runs.described import is_described
 
+    # Facts one by one and descriptions are compared over images, by commands of their own.
     if any(map(is_attributes, runs)):
         if detect is not None or metric is not None:
             raise UserError("--detect and --metric are not for runs of attributes; leave them out.")
@@ -97,6 +98,7 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
     """
     from evaluator.report.table import population
 
+    # Names of models are long, and each row names two.
     letters = {model: _letter(i) for i, model in enumerate(comparison["models"])}
     _print_models(comparison, letters)
     rows = comparison["rows"]

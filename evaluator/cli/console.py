@@ -81,6 +81,7 @@ def fits(table: "Table") -> bool:
     Returns:
         Whether it fits; always True for a pipe without COLUMNS.
     """
+    # A file or a pipe has no width of its own.
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
     return not known or _wide(table) <= _console().width
 
@@ -90,6 +91,7 @@ def _wide(table: "Table") -> int:
     from rich.measure import Measurement
 
     console = _console()
+    # A table that folds is as wide as it is allowed to be, so its limit is finite.
     folds = any(column.overflow == "fold" for column in table.columns)
     return Measurement.get(
         console, console.options.update(max_width=_MOST if folds else sys.maxsize), table
@@ -107,6 +109,8 @@ def _console(width: int | None = None) -> "Console":
             self, renderable: "RenderableType", options: "ConsoleOptions | None" = None
         ) -> Iterable["Segment"]:
             for segment in super().render(renderable, options):
+                # Names come from files of others. A control character in one could move the cursor
+                # and overwrite numbers.
                 yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
     return Plain(width=width, markup=False, emoji=False, highlight=False)

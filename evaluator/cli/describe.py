@@ -95,13 +95,17 @@ def print_measures(rows: Sequence[Mapping[str, Any]], full: bool) -> int:
     n_hidden = 0
     last_split = None
     for row in rows:
+        # The other groupings are for figures: as a table they would be hundreds of rows.
         is_by_split = row["objects"] is row["interference"] is row["load"] is None
         is_main = is_by_split and row["measure"] in MAIN_MEASURES
         if not (is_main or (full and is_by_split)):
             n_hidden += 1
             continue
+        # A measure can be undefined in all images of a split, such as recall of held-out bindings
+        # in `seen`.
         if not row["images"]:
             continue
+        # Said once, so that a split reads as a block.
         split = row["split"] if row["split"] != last_split else ""
         if split and last_split is not None:
             table.add_section()
@@ -244,6 +248,7 @@ def compare_descriptions(
     )
     n_hidden = 0
     for row in rows:
+        # A measure that the user names is shown, whether it is a main one or not.
         if not full and metric is None and row["measure"] not in MAIN_MEASURES:
             n_hidden += 1
             continue
@@ -302,6 +307,8 @@ def check_all_described(runs: Sequence[str]) -> None:
     """
     others = [run for run in runs if not is_described(run)]
     if others:
+        # The message names one run of each sort, since a mixed list is most often a wrong folder
+        # among right ones.
         first = next(run for run in runs if is_described(run))
         raise UserError(
             f"{first} has descriptions and {others[0]} does not; give runs of descriptions alone."

@@ -80,6 +80,8 @@ def experiment(
     from evaluator.experiments.runner import Place, run_stages
     from evaluator.papers.recipes import find_experiment
 
+    # A folder of stages may come from somebody else: links in it could make a stage write
+    # elsewhere.
     check_own_files(out)
     place = Place(workers, take_slurm(options))
     if experiment.endswith(".py"):

@@ -67,6 +67,7 @@ def every_eval_ever(
     from evaluator.exports.every_eval_ever import Submission, write_record
     from evaluator.runs.folder import read_named
 
+    # The format wants the time of retrieval, which only this command knows.
     submission = Submission(model_id, organization, relationship, int(time.time()), hub_dataset)
     record, samples = write_record(read_named(run, moved), submission, out)
     result({"record": str(record), "samples": str(samples)}, as_json, str(record))

@@ -132,6 +132,8 @@ def familiarity(
     from evaluator.provenance.captions import Reading, read_synonyms
     from generator.base.files import write_json
 
+    # Everything that can be wrong in the arguments is read before the corpus, which may take hours
+    # to count.
     source = _open_source(benchmark, filters)
     farm = _make_farm(farm_name, workers, address)
     reading = Reading(extractor, match)
@@ -140,8 +142,11 @@ def familiarity(
     samples, form, source_reading = read_samples(source, captions, reading)
     table, text_counts = count_corpus(corpus, counts or out / "counts", farm, Bar(), reading)
     own, own_share = _find_own(corpus, samples, table.parent, with_own)
+    # Only the bindings that samples ask for: the table of a large corpus has millions.
     corpus_counts = read_counts(table, _bindings_to_count(samples, synonym_groups))
     reference = str(corpus)
+    # Their counts are subtracted afterwards, so that the counts of the corpus stay true of its
+    # files and serve other benchmarks.
     if own and not own_share["count"]:
         corpus_counts = without(corpus_counts, own, reading)
         reference += " without the captions of the benchmark"
@@ -172,6 +177,7 @@ def _open_source(benchmark: str, filters: tuple[str, ...]) -> "BenchmarkSource":
     source = external_source(benchmark, None, filters)
     if source is None:
         source = BenchmarkSource(Path(benchmark), filters=filters)
+    # A missing NAME: is the likeliest mistake, and would else show as a damaged dataset.
     if source.name is None and not (source.path / "world").is_dir():
         raise UserError(
             f"Expected a published benchmark as NAME:PATH or a dataset's folder, got "
@@ -216,6 +222,8 @@ def _find_own(
     captions = true_captions(samples)
     own = own_texts(corpus, captions, counts, Bar())
     n_held = len({normalised(text) for text in own})
+    # With half of the captions or more, the benchmark was made from this corpus; a few in common
+    # are chance.
     if with_own is None:
         with_own = n_held < MANY * len(captions)
     return own, {"captions": len(captions), "held": n_held, "count": with_own}

@@ -247,6 +247,7 @@ def _open_source(source: Path, benchmark: str | None) -> "tuple[World, Benchmark
     from evaluator.runs.folder import open_run
     from generator.dataset.reader import Dataset
 
+    # A finished run has this file, and no dataset does.
     if not (source / "run.json").exists():
         dataset = Dataset.open(source)
         return dataset.world, dataset.benchmark(benchmark), None
@@ -255,6 +256,7 @@ def _open_source(source: Path, benchmark: str | None) -> "tuple[World, Benchmark
             "--benchmark belongs to a dataset; a run has its own benchmark, leave --benchmark out."
         )
     run = open_run(source)
+    # Probes predict values and categories, which only a recorded scene has.
     if run.world is None:
         raise UserError(
             f"{source} is a run on questions of others, whose objects are not known; give a "

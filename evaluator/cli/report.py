@@ -83,6 +83,7 @@ def report(
     from evaluator.runs.answered_attributes import is_attributes
     from evaluator.runs.described import is_described
 
+    # Imported only for such runs: each page brings libraries of its own.
     if any(map(is_described, runs)):
         if hub or hub_dataset:
             raise UserError("--hub is not for runs of descriptions; leave it out.")
@@ -137,6 +138,7 @@ def _report_runs(
             "--hub-dataset belongs to --hub; give the folder of the model's repository with --hub."
         )
     audits = _read_audits(runs)
+    # A report of a long series is wanted before its last run ends.
     unfinished = [run for run in runs if is_unfinished(run)]
     named = [read_named(run, moved) for run in runs if run not in audits and run not in unfinished]
     if not named:
@@ -178,6 +180,8 @@ def _read_audits(runs: Sequence[str]) -> "dict[str, Audit]":
         audit = read_audit(run)
         if audit is None:
             continue
+        # A result that is left out silently would be missed only by who knows that it should be
+        # there.
         if audit.command not in DRAWN:
             raise UserError(f"The page shows nothing of `{audit.command}`; leave {audit.path} out.")
         audits[run] = audit
@@ -236,6 +240,7 @@ def tables(
     from evaluator.papers.paper import find_paper, make_paper, write_paper
     from evaluator.report.writers import csv_rows
 
+    # With reasons alone the tables show which rows are planned.
     if not (runs or missing or after):
         raise UserError("Expected one RUN or more, such as CLIP=RUN.")
     outputs = make_paper(find_paper(paper), read_inputs(runs, missing, before, after))

@@ -63,6 +63,7 @@ def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
     """
     entries = pool_runs(runs)
     folders = [str(run.get("folder", "")) for run in runs]
+    # Results without a folder, as those of Python, have no items to compare.
     paired = compare_two(entries, folders) if all(folders) else None
     _print_verdicts(entries, "" if paired is None else paired.sentence)
     rows: list[Row] = []
@@ -173,6 +174,7 @@ def _print_short(entries: Sequence[dict[str, Any]]) -> list[Row]:
 
     Returns: The rows of the table.
     """
+    # A benchmark of other people may have no main metric.
     lines = _choose_lines(main_lines(entries) or read_lines(entries))
     table = side_by_side(entries, lines, _DECIMALS)
     _print_fitting(table, warning_of(entries[0]) if len(entries) == 1 else table.mark)

@@ -163,6 +163,7 @@ def _check_run(
             f"--name."
         )
     check_protocols(options["protocols"])
+    # Of several models each has a folder of its own below --out, which need not be empty.
     check_run_folder(options["out"] if len(models) == 1 else None)
     from evaluator.models.registry import check_early, read_spec
     from evaluator.runs.turns import asks_for_turns, names_of_turns, of_turn
@@ -174,6 +175,7 @@ def _check_run(
     for turn in turns:
         for model in models:
             check_early(read_spec(of_turn(model, turn)), device=options["device"])
+    # The turns of a rotation were read from the dataset already.
     if not is_rotation:
         check_dataset(dataset, benchmark)
     return turns
@@ -375,6 +377,7 @@ def ask(
         raise UserError(
             f"--jsonl is not for --form {request.form}, which always writes JSON lines."
         )
+    # The questions go to a service that answers them later, so there are no results yet.
     if batch is not None:
         paths, n = _batch_writer(request.form)(request, out, batch)
         _print_batch(paths, n, as_json)
@@ -574,6 +577,7 @@ def _measure_runs(
             raise UserError(
                 f"--{name} belongs to --items; leave it out to measure {runs[0]} again."
             )
+    # All runs are split before the first is measured, so that a mistake leaves none half done.
     if options["splits"]:
         for run in runs:
             split_run(run, options["splits"])
@@ -587,6 +591,7 @@ def _measure_descriptions(
     from evaluator.cli.describe import measure_again
 
     level = options.pop("level")
+    # Everything but the level is about scores, which descriptions do not have.
     for name, value in options.items():
         if value:
             raise UserError(f"--{name} is not for runs of descriptions; leave it out.")

@@ -25,6 +25,8 @@ def exit_code(failures: Mapping[str, "Failure"]) -> int:
     Returns:
         2 if a stage failed by a user's mistake, as that stage's command exits; else 1.
     """
+    # Click and `UserError` end with 2: what the user can correct counts more than what failed
+    # besides.
     is_mistake = any(failure.code == 2 for failure in failures.values())
     return 2 if is_mistake else 1
 
@@ -61,6 +63,7 @@ def planned_images(scenes: object) -> int:
     number = 0
     for part in str(scenes).split(","):
         count = part.rpartition("=")[2]
+        # `grid` has no number here: it depends on the vocabulary.
         if count.isdigit():
             number += int(count)
     return number
@@ -109,6 +112,7 @@ def check_commands(root: click.Context, stages: Sequence["Stage"], out: Path) ->
     """
     for stage in stages:
         program, *names = stage.command.split()
+        # This package does not import the generator's commands.
         if program != "score":
             continue
         command = root.command
@@ -124,6 +128,7 @@ def check_commands(root: click.Context, stages: Sequence["Stage"], out: Path) ->
             command = subcommand
         arguments = stage.words(out)[1 + len(names) :]
         try:
+            # Click parses the arguments without running the command.
             command.make_context(stage.command, arguments, parent=root).close()
         except click.UsageError as error:
             raise UserError(f"`{command_line(stage, out)}`: {error.format_message()}") from None

@@ -138,6 +138,7 @@ def leaderboard(
 
     options = BoardSources(submissions=(), datasets=moved, receipts=receipts, challenges=challenges)
     found_sources = find_sources(sources, options)
+    # Plain runs alone need no organiser and no forms: the site of `score report` in the plural.
     if not found_sources.submissions:
         _write_site_of_runs(sources, out, moved, as_json)
         return
@@ -282,6 +283,7 @@ def rerun(
             runs,
             spec,
             number=number,
+            # A seed that the sender could foresee would tell which items must be right.
             seed=secrets.randbelow(1 << 32) if seed is None else seed,
             tolerance=tolerance,
             most_different=most_different,

@@ -119,6 +119,7 @@ def suite(
     chosen = suite_of_folder(root).in_part(record["part"], tracks)
     _say_unfinished(root, record)
     asked_models = _read_models(models, models_file, method, allow_code)
+    # Resolved, since DIR may be "." or end in "..".
     folder = out or Path(f"results-{root.resolve().name}")
     check_own_files(folder)
     stages_folder = folder / _STAGES
@@ -163,6 +164,7 @@ def find_suite(name: str, part: str | None) -> Path:
     """
     from generator.suite.record import is_suite, read_record
 
+    # A folder comes first: its name may be that of a suite.
     if is_suite(Path(name)):
         if part is not None and read_record(Path(name))["part"] != part:
             raise UserError(f"{name} is the part {read_record(Path(name))['part']}, not {part}.")
@@ -193,6 +195,7 @@ def _say_unfinished(root: Path, record: "SuiteRecord") -> None:
     from generator.suite.definition import read_suite
     from generator.suite.record import DECLARATION, world_key
 
+    # The declaration has all worlds of the part, the record those that were made.
     declared = read_suite(root / DECLARATION).in_part(record["part"])
     keys = [world_key(track, world) for track, world, _ in declared.worlds()]
     missing = [key for key in keys if key not in record["worlds"]]

@@ -108,6 +108,8 @@ def _command(method: type[Method]) -> click.Command:
         DEVICE,
         JSON,
     ]
+    # Decorators apply from the last to the first, and help lists options in the order in which they
+    # are written.
     for decorator in reversed(decorators):
         command = decorator(command)
     model = " --model open_clip:ViT-B-32@openai" if method.continues_model else ""
@@ -192,6 +194,7 @@ def _check_arguments(
 ) -> None:
     """Raise UserError for what the arguments alone show to be wrong, before torch is imported. The
     parameters are those of `_train`; without turns `turn_names` is empty."""
+    # Names of turns were read from the dataset, which is thereby known to be one.
     if not turn_names:
         for folder in folders:
             check_dataset(folder, benchmark)
@@ -217,6 +220,7 @@ def _make_recipe(
 
     if not method.continues_model:
         return method(**options), None
+    # What the user leaves out is the preset's, so an option's default must not stand in its place.
     set_by_user = {name: value for name, value in options.items() if value is not None}
     recipe, origin = from_preset(
         method,

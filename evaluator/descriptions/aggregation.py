@@ -83,6 +83,8 @@ def aggregate_measures(
     groups = group_images(truths, by)
     clusters = clusters_of(truths)
     rows = []
+    # Sorted here, since images come in the order of their scenes, in which a rare number of objects
+    # may be first.
     for labels in sorted(groups, key=lambda labels: tuple(map(_sort_key, labels))):
         members = groups[labels]
         named = dict(zip(by, labels, strict=True))
@@ -123,6 +125,7 @@ def clusters_of(truths: Sequence[ImageTruth]) -> Clusters:
     """
     bindings = []
     for truth in truths:
+        # In the form in which questions record bindings, so that both have the same intervals.
         names = [OF.join(binding) for binding in truth.bindings]
         bindings.append(SEPARATOR.join(sorted(names)))
     return Clusters.of(
@@ -184,6 +187,8 @@ def _count_measures(images: Sequence[Any], shares: Shares) -> list[_CountedMeasu
     counts_by_measure = {measure: shares_of(measure, images, shares) for measure in shares}
     counted = []
     for measure, (counts, counts_of) in counts_by_measure.items():
+        # An image without anything to count has no share: as 0 it would lower the mean, as 1 raise
+        # it.
         defined = counts_of > 0
         counted.append(
             _CountedMeasure(

@@ -175,6 +175,7 @@ def answer_of_description(
     """
     fitting = []
     for one in described:
+        # Questions name the category by the world's word for it, such as shape.
         own = {**one, category_word: one.get("category")}
         if all(own.get(name) == value for name, value in features):
             fitting.append(own)

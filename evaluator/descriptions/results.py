@@ -50,6 +50,7 @@ def result_rows(
     """
     draws_of_floor = {floor: draw_floor(truths, floor, relations=relations) for floor in FLOORS}
     rows = rows_with_floors(measures, truths, draws_of_floor, level=level)
+    # A measure of relations would be 0 everywhere, for a question that was not asked.
     if relations:
         return rows
     return [row for row in rows if row["measure"] not in RELATION_MEASURES]
@@ -77,6 +78,8 @@ def rows_with_floors(
     """
     rows = []
     for by in GROUPINGS:
+        # Floors are averaged over the same groups, because images with more objects are easier to
+        # guess in part.
         floor_of: dict[tuple[Any, ...], float] = {}
         for floor, of_images in draws_of_floor.items():
             for floor_row in average_floor(floor, of_images, truths, by=by, shares=shares):
@@ -110,6 +113,7 @@ def main_sentence(
     Returns:
         A sentence, or two.
     """
+    # The paired difference first: in it the difficulty of the image cancels.
     if any(image.held_out and image.seen for image in measures):
         return _recall_sentence(BINDING_GAP, "bindings", measures, truths, level=level)
     has_both = any(image.relations_held_out and image.relations_seen for image in measures)
@@ -144,6 +148,7 @@ def _recall_sentence(
     every_row = aggregate_measures(measures, truths, by=(), level=level)
     (row,) = (row for row in every_row if row.measure == gap)
     points = f"{100 * row.estimate.value:+.1f} points"
+    # Too few groups of images give no interval.
     if math.isfinite(row.estimate.low):
         points += (
             f", {100 * level:g}% interval {100 * row.estimate.low:+.1f} to "

@@ -164,6 +164,8 @@ class Lab:
         for name, model in of_recipe.items():
             of_user = self.user_models.get(name)
             if of_user:
+                # The recipe's options say how rows are run; the user's file changes only what it
+                # names.
                 models[name] = Model(
                     spec=of_user.spec,
                     run={**model.run, **of_user.run},
@@ -185,6 +187,7 @@ class Lab:
                 generate`, which are shown beside the runs.
         """
         for stage in stages:
+            # A dictionary as an ordered set: two rows may share a run, which is run and shown once.
             self._results[_Result(label, stage)] = None
 
     def elsewhere(
@@ -237,12 +240,14 @@ class Lab:
         Returns:
             A training whose run did not fail; the first if all fail.
         """
+        # Any of them will do to check the commands that follow.
         if self.dry:
             return trained[0]
         failures = run_stages(in_order(runs), self.root, self.tell, self.place)
         scores = []
         for run in runs:
             is_scored = run.name not in failures
+            # Below every score, so that a failed run is chosen only if all failed.
             scores.append(_validation_score(run.out(self.root), splits) if is_scored else -1.0)
         return trained[scores.index(max(scores))]
 
@@ -296,6 +301,7 @@ class Lab:
         for result in self._results:
             failure = failures.get(result.stage.name)
             if failure:
+                # A reason that the recipe gave is more exact than the failure that follows from it.
                 missing.setdefault(result.label, f"`{failure.stage.command}` failed")
             else:
                 results[result.when].append(joined(result.label, "=", result.stage))

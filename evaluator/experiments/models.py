@@ -86,6 +86,8 @@ class Model:
     def after(self, trained: Stage) -> "Model":
         """The model after a training, with the same arguments of the spec and `run` options."""
         written = self.spec.written if isinstance(self.spec, Text) else self.spec
+        # The name is replaced by the folder of the training; samples, presets and the like stay as
+        # they were.
         arguments = _SPEC_ARGUMENTS.search(written)
         return trained_model(trained, arguments[0] if arguments else "", run=self.run)
 
@@ -209,6 +211,7 @@ def reaching_part(spec: str, options_by_command: Mapping[str, Options]) -> str |
     Returns:
         The first part that may run code, contact a host or write elsewhere; None if there is none.
     """
+    # A file of models may come from somebody else, who chooses what runs on this machine.
     if _REACHING.search(spec):
         return spec
     for command, options in options_by_command.items():

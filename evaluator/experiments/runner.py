@@ -88,6 +88,7 @@ def run_stages(
         Failures by stage name: of the stage itself, or of a stage that it reads.
     """
     place = place or Place()
+    # Slurm queues jobs itself, so all are submitted at once.
     room = BoundedSemaphore(len(stages) or 1 if place.slurm else place.workers)
     ended: dict[str, Future[Failure | None]] = {}
 
@@ -95,6 +96,7 @@ def run_stages(
         if is_done(stage, root):
             return None
         for needed in stage.inputs:
+            # An input that is not among these stages was finished before.
             cause = ended[needed.name].result() if needed.name in ended else None
             if cause:
                 return cause
@@ -104,6 +106,8 @@ def run_stages(
             tell(stage, number)
             return run_stage(stage, root, place)
 
+    # A thread for each stage: one that waits for its inputs must not take the place of one that
+    # could run.
     threads = ThreadPoolExecutor(max(1, len(stages)))
     try:
         for number, stage in enumerate(stages, 1):
@@ -118,6 +122,7 @@ def run_stages(
         place.stopped.set()
         raise
     finally:
+        # Jobs go on without this process, local commands do not.
         threads.shutdown(wait=not place.slurm, cancel_futures=True)
 
 
@@ -212,6 +217,7 @@ def _run(stage: Stage, root: Path, place: Place) -> int:
         return run_job(arguments, log=root / stage.name / LOG, slurm=place.slurm)
     with (root / stage.name / LOG).open("ab") as log:
         process = subprocess.Popen(
+            # -P: a file of the working folder must not stand for a module of that name.
             [sys.executable, "-P", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=log,

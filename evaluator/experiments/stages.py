@@ -166,6 +166,8 @@ def new_stage(command: str, *arguments: Value, **options: Option) -> Stage:
     for option_name, option in options.items():
         if option is not None and option is not False:
             set_options[option_name] = option
+    # The names of inputs have their own digests in them, so a change of any stage before changes
+    # this name.
     depends_on: list[Any] = [code_digest(command), command]
     depends_on.append([_described(value) for value in arguments])
     for option_name, option in set_options.items():

@@ -226,6 +226,7 @@ def _samples(
     for row in results["rows"]:
         if row["value"] is not None and not row["is_gap"] and row["error"] is None:
             key = (row["protocol"], row["metric"], row["kind"], row["split"])
+            # Rows by skill or level come after the row of all of a kind.
             row_of.setdefault(key, row)
     for item in item_rows(run, measure_protocols(run)):
         row = row_of.get((item["protocol"], item["metric"], item["kind"], item["split"]))

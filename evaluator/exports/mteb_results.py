@@ -47,6 +47,7 @@ def write_results(
     files = []
     folder = out / "results" / f"{developer}__{model}" / model_revision
     for task in MTEB_TASKS:
+        # A task of mteb has one main score over one set of questions, so each kind is a task.
         for kind, scores in _scores(results, task).items():
             name = task_name(title, task.protocol, kind)
             record = {
@@ -54,6 +55,7 @@ def write_results(
                 "task_name": name,
                 "mteb_version": MTEB_VERSION,
                 "scores": scores,
+                # Of a run whose scores may come from a cache neither is known.
                 "evaluation_time": None,
                 "kg_co2_emissions": None,
             }

@@ -229,6 +229,7 @@ class _Counts:
 
     def __init__(self, n: int, query: np.ndarray, true_scores: np.ndarray, tolerance: float):
         """Find the thresholds of n queries from the scores of true pairs (t,) of `query` (t,)."""
+        # A query without a true candidate keeps -inf, which is not finite, and so is unscored.
         best = np.full(n, -np.inf, np.float32)
         # A nan among the true scores stays nan, so that its query is unscored.
         with np.errstate(invalid="ignore"):
@@ -268,6 +269,7 @@ def _threshold(truth: np.ndarray, tolerance: float, above: bool) -> np.ndarray:
     ends = _to_order(np.array([-np.inf, np.inf], np.float32))
     low, high = (np.full(len(truth), end) for end in ends)
     with np.errstate(invalid="ignore"):
+        # At most 32 halvings: there are 2³² float32 numbers.
         while (high - low > 1).any():
             middle = (low + high) // 2
             score = _from_order(middle)

@@ -255,6 +255,7 @@ class Captioner(Answerer):
     @torch.inference_mode()
     def _describe(self, images: Sequence[Image.Image], max_pieces: int) -> list[Answer]:
         """Describe images by the likeliest piece after each piece."""
+        # Batch normalisation and dropout would make a description depend on the rest of its batch.
         self.network.eval()
         prepared = [self.prepare(image) for image in images]
         cells = self.network.encode(torch.stack(prepared).to(self.device))

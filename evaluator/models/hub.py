@@ -34,6 +34,8 @@ def quiet() -> Iterator[None]:
     """Context without log messages, warnings, and progress bars of transformers and diffusers."""
     disabled = logging.root.manager.disable
     libraries = [sys.modules[name] for name in _MODULES_WITH_BARS if name in sys.modules]
+    # Only bars that are on are switched off, so that they can be switched on again as the user had
+    # them.
     with_bars = [library for library in libraries if library.is_progress_bar_enabled()]
     logging.disable(logging.CRITICAL)
     for library in with_bars:
@@ -132,6 +134,8 @@ def _explain(source: ModelSource, error: Exception) -> str:
             f"There is not enough memory to load '{source.name}'; choose --device cpu or a smaller "
             f"model."
         )
+    # Libraries wrap errors of the network in types of their own; the words, or the error that
+    # caused them, tell a missing download.
     is_download = any(phrase in text for phrase in _OFFLINE_PHRASES) or _is_not_downloaded(error)
     if not source.is_local and is_download:
         return (
@@ -181,6 +185,8 @@ def check_files(place: Path) -> None:
                     f"{path} is a pointer of Git LFS, not the weights; fetch them with `git lfs "
                     f"pull`."
                 )
+        # torch.save writes a zip archive; a small one that unpacks to terabytes would fill the
+        # memory.
         if not zipfile.is_zipfile(path):
             continue
         with zipfile.ZipFile(path) as archive:

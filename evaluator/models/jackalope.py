@@ -84,11 +84,15 @@ def load_jackalope(name: str, device: str | None, **arguments: str) -> Model:
             f"'{name}' is a captioner, which describes images and scores no texts; use `score ask "
             f"--form describe`."
         )
+        # `score train` writes numbers alone. A name in the configuration would be looked up, and
+        # could load other files than those of this folder.
     if (folder / CONFIG).exists():
         check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), name)
     place = f"local-dir:{folder}" if family == "open_clip" else str(folder.absolute())
     model = load_model(Spec(f"jackalope:{name}", family, place, arguments), device)
     model.info |= {"weights": str(folder), "trained_on": trained_on(record)}
+    # A copy of the weights under another name is then still known as trained here, and as
+    # contaminated.
     remember(model.info["weights_sha256"], record)
     return model
 
@@ -140,6 +144,8 @@ def _open(name: str) -> tuple[Path, str, Mapping[str, Any]]:
         )
     check_own_files(folder)
     family = family_of(folder)
+    # Libraries load whatever lies beside the weights, such as code or an adapter, so nothing else
+    # may.
     known_files = {*_FILES[family], RECORD}
     foreign = sorted(path.name for path in folder.glob("[!.]*") if path.name not in known_files)
     if foreign:
@@ -160,6 +166,7 @@ def _open(name: str) -> tuple[Path, str, Mapping[str, Any]]:
 def family_of(folder: Path) -> str:
     """The format of a folder: that of the family `open_clip`, `hf`, `vilt` or `diffusion`, or
     `captioner`."""
+    # By the file that only this format has.
     if (folder / CAPTIONER_CONFIG).exists():
         return _CAPTIONER
     if (folder / "model_index.json").exists():

@@ -63,6 +63,7 @@ def parse_place(name: str) -> tuple[str, str]:
     """
     url, _, model = name.partition("@")
     parts = urlsplit(url)
+    # A host and a port alone: a name and a password before the host would be recorded with it.
     plain = re.fullmatch(r"([\w.-]+|\[[\da-f:]+\])(:\d+)?", parts.netloc) and not (
         parts.query or parts.fragment
     )

@@ -38,6 +38,8 @@ class NgramModel:
     """
 
     def __init__(self, texts: Iterable[str]):
+        # Duplicates count once: how often a benchmark repeats a text says nothing about how usual
+        # it is.
         self._texts = set(texts)
         self._counts = self._count(self._texts)
         vocabulary: set[str] = set()

@@ -115,6 +115,8 @@ def families() -> dict[str, Family]:
     """
     known = dict(FAMILIES)
     offered_by = dict.fromkeys(FAMILIES, "jackalope")
+    # A second family of one name is refused: which of them is loaded would depend on the order of
+    # installation.
     for entry in _plugin_entries(tuple(sys.path)):
         package = entry.dist.name if entry.dist else "an unnamed package"
         if entry.name in known:
@@ -158,6 +160,7 @@ def read_spec(text: str) -> Spec:
     {'samples': '8'}
     """
     family, _, rest = text.partition(":")
+    # Split only at commas before ARGUMENT=: names of files may have commas.
     name, *pairs = re.split(r",(?=\w+=)", rest)
     known = families()
     if not name and not (family in known and known[family].nameless):
@@ -212,6 +215,8 @@ def check_early(spec: Spec, *, device: str | None = None, in_words: bool = False
 
 def check_path(spec: Spec) -> None:
     """Raise UserError if a spec names a file or folder of this machine that does not exist."""
+    # Only what looks like a path is looked up here: other names may be on a hub, or be known to the
+    # family.
     path = re.split(r"@|local-dir:", spec.name)[-1]
     is_path = spec.family == "jackalope" or path.startswith(("./", "../", "/", "~"))
     if is_path and spec.family != "python" and not Path(path).expanduser().exists():
@@ -245,6 +250,7 @@ def load_model(spec: str | Spec, device: str | None) -> Model:
     """
     spec = read_spec(spec) if isinstance(spec, str) else spec
     load, arguments = check_model(spec)
+    # A model of this package meets its contract already.
     if spec.family in FAMILIES:
         return _with_history(load(spec.name, device, **arguments))
     # The object of another package is a user's object.
@@ -275,6 +281,7 @@ def load_answering(spec: str, device: str | None) -> Answerer:
     load: Callable[..., Any] = resolve_name(answering)
     arguments = checked_arguments(load, parsed.arguments, model=f"{parsed.family}:")
     model = load(parsed.name, device, **arguments)
+    # Whether a generative model can answer shows only in its files: it needs a chat template.
     if not hasattr(model, "answer_all"):
         raise UserError(
             f"{spec} gives no whole answers; name a model with a chat template, or use `score run`."

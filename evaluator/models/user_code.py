@@ -56,6 +56,7 @@ def user_code(spec: str, action: str) -> Iterator[None]:
 def _user_lines(error: BaseException) -> str:
     """The lines of the user's files in a traceback; for a syntax error, the faulty line."""
     report = traceback.TracebackException.from_exception(error)
+    # A file that cannot be compiled has no frame in the traceback.
     if isinstance(error, SyntaxError) and error.filename and _is_of_user(error.filename):
         lines = list(report.format_exception_only())
         return "".join(lines[:-1]).rstrip()  # the last line repeats the message
@@ -109,6 +110,7 @@ def networks_of(model: Any) -> list[torch.nn.Module]:
     waiting = [model]
     while waiting:
         value = waiting.pop(0)
+        # Classes and modules lead to code of others, and to everything that it imports.
         if id(value) in visited or isinstance(value, type | ModuleType | torch.Tensor):
             continue
         visited[id(value)] = value

@@ -158,6 +158,7 @@ class VqaScorer(PairScorer, Answerer):
         self._processor = loaded.processor
         tokenizer = loaded.tokenizer
         tokenizer.padding_side = "right"
+        # Any token will do: padding lies behind the tokens that are read.
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
         self._special_tokens = set(tokenizer.all_special_tokens)
@@ -278,6 +279,7 @@ class VqaScorer(PairScorer, Answerer):
         images = [chat.show() for chat in chats]
         texts = [chat.text for chat in chats]
         inputs = self._inputs(images, texts, padding_side="left")
+        # Sampled answers come one by one, so the batch has a single seed.
         torch.manual_seed(chats[0].seed)
         # Replaces the sampling settings of published models, such as a top_k of 1.
         sampling: dict[str, Any] = {"temperature": None, "top_p": None, "top_k": None}
@@ -426,6 +428,7 @@ class VqaScorer(PairScorer, Answerer):
         """Raises UserError when the processor leaves the image out of the prompt, as it does
         without a chat template."""
         config = self._model.config
+        # Older configurations call it image_token_index.
         placeholder = getattr(config, "image_token_id", getattr(config, "image_token_index", None))
         if placeholder is None:
             return

@@ -112,6 +112,8 @@ def score_of_tokens(listed: Sequence[tuple[str, float]]) -> Score | None:
         return None
     listed_logarithms = [logarithm for _, logarithm in possible]
     listed_sum = sum(math.exp(logarithm) for logarithm in listed_logarithms)
+    # Endpoints list the most likely tokens, so an answer that is not among them is no likelier than
+    # the last of them, nor than all that is left.
     unlisted = max(_ROUNDING, 1 - listed_sum)
     bound = min(math.log(unlisted), *listed_logarithms)
     yes = float(np.logaddexp.reduce(logarithms["yes"] or [bound]))

@@ -31,6 +31,8 @@ _METRICS = (
     "compounds_not_in_training",
 )
 """The names of the counts; the other columns of a count say what is counted."""
+# Those that a table of some paper shows: more would only cost time, and each is counted for every
+# benchmark.
 _GROUPINGS = [
     ("protocol", "split"),
     ("protocol", "split", "kind"),
@@ -56,6 +58,7 @@ def benchmark_labels(inputs: PaperInputs) -> list[LabelledRuns]:
     run_of_digest: dict[str, NamedRun] = {}
     for label in inputs.labels:
         for run in label.runs:
+            # Counts do not depend on the model, so one run stands for all runs of its benchmark.
             run_of_digest.setdefault(run.run.benchmark.digest, run)
     names = {digest: run.run.benchmark.name for digest, run in run_of_digest.items()}
     for digest in _with_repeated_names(names):
@@ -98,6 +101,7 @@ def _rows(named: NamedRun) -> list[Row]:
     run = named.run
     counts: list[dict[str, Any]] = []
     for count in _question_counts(run.benchmark.folder, run.benchmark.digest):
+        # A grouping without the protocol counts questions of all protocols.
         count = {"protocol": EVERY, **count}
         if count.get("kind") == RAW:
             # The pools of raw retrieval are folds, whose sizes are added below.
@@ -108,6 +112,8 @@ def _rows(named: NamedRun) -> list[Row]:
     sizes_of_folds = {}
     for row in named.results["rows"]:
         if row["metric"] in OWN_METRICS and row["chance"]:
+            # By CREPE's rule one candidate of a fold is right, so chance is 1 / size (appendix
+            # B.2).
             sizes_of_folds[row["protocol"], row["split"]] = round(1 / row["chance"])
     for (protocol, split), size in sizes_of_folds.items():
         counts.append({"protocol": protocol, "kind": RAW, "split": split, "set_size": size})

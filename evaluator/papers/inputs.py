@@ -45,7 +45,7 @@ class LabelledRuns:
     """The reason why results are missing; "" if none was given."""
     runs: Sequence[NamedRun] = ()
     """The runs that were pooled."""
-    elsewhere: Sequence[Results] = ()
+    before_and_after: Sequence[Results] = ()
     """Pooled results before and after training, on benchmarks that were not trained for; rows have
     the column `when` (BEFORE or AFTER)."""
 
@@ -69,6 +69,8 @@ class LabelledRuns:
         matches = list(self.select({**DEFAULTS, **row_filter}))
         if not matches:
             return None, {}
+        # Pooling has joined what may be joined: rows that are still apart differ in design or
+        # training.
         if len(matches) > 1:
             reasons = differences([entry for _, entry in matches])
             reason = " ".join(reasons) or "Their trainings differ."
@@ -118,6 +120,8 @@ class LabelledRuns:
         """
         if self.missing or not self.entries:
             return self.missing or "no run"
+        # Reasons from the most particular to the most general: the first that applies is the one
+        # that the user can act on.
         protocol = row_filter["protocol"]
         is_raw = row_filter.get("kind") == RAW
         subject = f"raw retrieval of {protocol}" if is_raw else protocol
@@ -138,6 +142,8 @@ class LabelledRuns:
         splits_with_values = {row["split"] for row in rows if row["value"] is not None}
         # A gap needs two splits.
         needed = {row_filter.get("split"), row_filter.get("minus") or row_filter.get("split")}
+        # A split that the design has, but whose rows have no value, is empty; another one is not of
+        # this benchmark at all.
         is_known = any(needed <= splits_of(entry) for entry in self.entries)
         if is_known and needed - splits_with_values:
             return "this split has no items"
@@ -152,12 +158,13 @@ class PaperInputs:
     """Results of `score run` by label."""
     audits: Sequence[Audit] = ()
     """Results of other commands."""
-    used: set[str] = field(default_factory=set)
-    """The commands whose results a table has used; AFTER if a table has used `elsewhere`."""
+    used_inputs: set[str] = field(default_factory=set)
+    """The commands whose results a table or figure has taken, and AFTER if a table has taken
+    `before_and_after`. `make_paper` names the inputs that are not among them."""
 
     def audits_of(self, command: str) -> list[Audit]:
         """The results of a command; marks the command as used."""
-        self.used.add(command)
+        self.used_inputs.add(command)
         return [audit for audit in self.audits if audit.command == command]
 
     def audit_labels(
@@ -173,6 +180,7 @@ class PaperInputs:
         labels = []
         for audit in self.audits_of(command):
             entry = {"rows": rows_of(audit.record)}
+            # In the form of runs' results, so that the same selections and tables serve both.
             labels.append(LabelledRuns((audit.name,), [entry], missing))
         return labels
 
@@ -206,6 +214,7 @@ def count_row(metric: str, value: float | None, unit: str = "count", **columns: 
 def splits_of(entry: Results) -> set[str]:
     """The splits of the rows of results; with `full` all partitions, of which some may be empty."""
     splits = {row["split"] for row in entry["rows"]}
+    # `full` stands for `score run --splits`, which makes all partitions, with or without items.
     return {FULL, *PARTITIONS} if FULL in splits else splits
 
 
@@ -234,6 +243,8 @@ def read_inputs(
     audits: dict[str, Audit] = {}
     runs_of_label: dict[str, list[NamedRun]] = {}
     for text in runs:
+        # A run and a result of another command are both folders, told apart by their files; so the
+        # user need not say which is which.
         audit = read_audit(text)
         if audit is not None:
             audits[text] = audit
@@ -241,9 +252,10 @@ def read_inputs(
         run = read_named(text)
         runs_of_label.setdefault(run.results["factors"]["model"], []).append(run)
     reasons = _read_reasons(missing)
-    elsewhere = _read_elsewhere(before, after)
+    before_and_after = _read_before_and_after(before, after)
     labels = []
-    for label in dict.fromkeys([*runs_of_label, *reasons, *elsewhere]):
+    # A label with nothing but a reason, or with runs elsewhere only, is a line of the tables too.
+    for label in dict.fromkeys([*runs_of_label, *reasons, *before_and_after]):
         of_label = runs_of_label.get(label, [])
         entries: list[Results] = []
         for entry in pool_runs([run.results for run in of_label]):
@@ -257,9 +269,11 @@ def read_inputs(
                 entries,
                 missing=reasons.get(label, ""),
                 runs=of_label,
-                elsewhere=elsewhere.get(label, []),
+                before_and_after=before_and_after.get(label, []),
             )
         )
+    # Labels of one model stand together even if their runs were given apart. The sort is stable, so
+    # variants keep the user's order.
     first_parts = list(dict.fromkeys(label.parts[0] for label in labels))
     labels.sort(key=lambda label: first_parts.index(label.parts[0]))
     return PaperInputs(labels, list(audits.values()))
@@ -279,7 +293,7 @@ def _read_reasons(missing: Sequence[str]) -> dict[str, str]:
     return reasons
 
 
-def _read_elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Results]]:
+def _read_before_and_after(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Results]]:
     """Pooled results before and after training, by label. Each trained model counts as a run,
     whatever its block."""
     # Results before come first: those after are checked against their models.
@@ -298,12 +312,16 @@ def _read_elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, li
         if when == BEFORE:
             bases_of_label.setdefault(label, set()).add(info.get("weights_sha256", ""))
         else:
+            # By the weights' digest and not by name: a difference between two other models is not
+            # the effect of training.
             base = info.get("trained_on", {}).get("base", {}).get("weights_sha256")
             if base not in bases_of_label.get(label, ()):
                 raise UserError(
                     f"The model of {path} did not start from a model that --before gives for "
                     f"'{label}'; score the model that it started from on the same benchmark."
                 )
+        # As seeds of one block, trainings on different blocks are averaged: here the block was not
+        # scored.
         factors = {**named.results["factors"], "training_seed": named.run.record["model"]}
         results_of.setdefault((label, when), []).append({**named.results, "factors": factors})
     entries_of_label: dict[str, list[Results]] = {}

@@ -36,9 +36,9 @@ class PaperTable:
     number: str
     """Its number in the paper, which names its files."""
     title: str
-    """Its title."""
+    """What it shows."""
     make: Callable[[PaperInputs], Table]
-    """Makes it from the inputs."""
+    """Makes it from the inputs, without number and title."""
     if_empty: str = "no run answers it"
     """Why it is empty, if no label gives a reason."""
 
@@ -63,8 +63,9 @@ class Paper:
     """The tables."""
     figures: Sequence[PaperFigure] = ()
     """The figures."""
-    elsewhere: Sequence[str] = ()
-    """A sentence for each part of the paper that is shown elsewhere."""
+    notes: Sequence[str] = ()
+    """Sentences on parts of the paper that have no table or figure of their own here. They are said
+    together with what was not made."""
 
 
 _REGISTRY: Registry[Paper] = Registry(
@@ -104,45 +105,73 @@ def make_paper(paper: Paper, inputs: PaperInputs) -> PaperOutputs:
     Returns:
         The tables in which a cell has a number, and the figures.
     """
-    inputs = replace(inputs, used=set())
-    tables: dict[str, Table] = {}
-    figures: dict[str, bytes] = {}
+    # Tables and figures note here which inputs they take. Each paper starts without any: what
+    # another paper has taken from the same inputs may be missing from this one.
+    inputs = replace(inputs, used_inputs=set())
     not_made: list[str] = []
+    tables = _make_tables(paper, inputs, not_made)
+    figures = _draw_figures(paper, inputs, not_made)
+    # A path that the user gave in vain may be a mistake, such as the wrong PAPER.
+    not_made += _unused_inputs(inputs)
+    return PaperOutputs(tables, figures, [*not_made, *paper.notes])
+
+
+def _make_tables(paper: Paper, inputs: PaperInputs, not_made: list[str]) -> dict[str, Table]:
+    """The tables in which a cell has a number, by file name; adds a sentence on each other table to
+    `not_made`."""
+    tables: dict[str, Table] = {}
     for paper_table in paper.tables:
-        table = paper_table.make(inputs)
-        table = replace(table, name=f"Table {paper_table.number}", title=paper_table.title)
+        unnamed = paper_table.make(inputs)
+        table = replace(unnamed, name=f"Table {paper_table.number}", title=paper_table.title)
         if any(cell.numbers for line in table.lines for cell in line.cells):
             tables[f"table{paper_table.number}"] = table
         else:
+            # Cells without a number give their reason as a letter that a note explains.
             reasons = "; ".join(table.letters()) or paper_table.if_empty
             not_made.append(f"{table.name} ({table.title}) has no number: {reasons}.")
+    return tables
+
+
+def _draw_figures(paper: Paper, inputs: PaperInputs, not_made: list[str]) -> dict[str, bytes]:
+    """The files of the figures, by name; adds a sentence on each figure without files to
+    `not_made`."""
+    figures: dict[str, bytes] = {}
     for paper_figure in paper.figures:
         files = _files_of_figure(paper_figure, inputs)
         if not files:
             not_made.append(f"Figure {paper_figure.number} is not drawn: {paper_figure.if_empty}.")
         figures.update(files)
+    return figures
+
+
+def _unused_inputs(inputs: PaperInputs) -> list[str]:
+    """A sentence for each input that no table or figure has taken."""
+    sentences = []
     for audit in inputs.audits:
-        if audit.command not in inputs.used:
-            not_made.append(f"Nothing of this paper shows {audit.path} of `{audit.command}`.")
-    if AFTER not in inputs.used and any(label.elsewhere for label in inputs.labels):
-        not_made.append("Nothing of this paper shows runs of --before and --after.")
-    return PaperOutputs(tables, figures, [*not_made, *paper.elsewhere])
+        if audit.command not in inputs.used_inputs:
+            sentences.append(f"Nothing of this paper shows {audit.path} of `{audit.command}`.")
+    has_changes = any(label.before_and_after for label in inputs.labels)
+    if has_changes and AFTER not in inputs.used_inputs:
+        sentences.append("Nothing of this paper shows runs of --before and --after.")
+    return sentences
 
 
 def _files_of_figure(paper_figure: PaperFigure, inputs: PaperInputs) -> dict[str, bytes]:
     """The files of a figure by name; empty if there is nothing to draw."""
-    figures = paper_figure.draw(inputs)
+    drawn = paper_figure.draw(inputs)
     contents: dict[str, bytes] = {}
-    if isinstance(figures, dict):
-        contents = figures
+    if isinstance(drawn, dict):
+        contents = drawn
     else:
-        for i, figure in enumerate(figures):
-            position = str(i + 1) if len(figures) > 1 else ""
+        for i, figure in enumerate(drawn):
+            # A single drawing has the figure's own name, as in figure2.svg; several are numbered.
+            position = str(i + 1) if len(drawn) > 1 else ""
             for suffix, data in figure.files().items():
                 contents[f"{position}{suffix}"] = data
     files = {}
     for name, data in contents.items():
-        dash = "" if name.startswith(".") else "-"
+        is_suffix_alone = name.startswith(".")
+        dash = "" if is_suffix_alone else "-"
         files[f"figure{paper_figure.number}{dash}{name}"] = data
     return files
 
@@ -170,11 +199,12 @@ def write_paper(outputs: PaperOutputs, out: Path) -> list[Path]:
     return paths
 
 
-def changed_elsewhere(number: str = "F") -> PaperTable:
-    """The table of changes by training on benchmarks that were not trained for.
+def table_of_changes(number: str = "F") -> PaperTable:
+    """The table of what training changed on benchmarks that were not trained for.
 
     Args:
-        number: The number of the table.
+        number: The number of the table in the paper. Most papers have no such table: F
+            is not a number of theirs.
 
     Returns:
         A table with a row for each benchmark, main metric and split, and a line for each label.
@@ -184,11 +214,12 @@ def changed_elsewhere(number: str = "F") -> PaperTable:
         reason = (
             "it was not measured elsewhere before and after its training (--before and --after)"
         )
-        inputs.used.add(AFTER)
+        inputs.used_inputs.add(AFTER)
         labels = []
         for label in inputs.labels:
             missing = label.missing or reason
-            labels.append(replace(label, entries=label.elsewhere, missing=missing))
+            # Columns select from `entries`, so there these results replace those of the paper.
+            labels.append(replace(label, entries=label.before_and_after, missing=missing))
         columns = [
             select("Before", when=BEFORE),
             select("After", when=AFTER),
@@ -208,6 +239,7 @@ def changed_elsewhere(number: str = "F") -> PaperTable:
 def _main_rows(labels: Sequence[LabelledRuns]) -> list[Selection]:
     """A row for each benchmark, main metric, kind, skill, level and split of some results."""
     names = ("protocol", "metric", "kind", "skill", "level", "split")
+    # Results before and after have the same rows: by its values, each is listed once.
     row_of_values: dict[tuple[object, ...], Selection] = {}
     for label in labels:
         for entry in label.entries:
@@ -239,6 +271,8 @@ def _change(label: LabelledRuns, row_filter: RowFilter) -> Cell:
     before = result(label, {**row_filter, "when": BEFORE})
     if before.reason:
         return before
+    # An interval of the difference needs the items of both runs, which pooled results lack; `score
+    # compare` reads them.
     change = after.numbers["value"] - before.numbers["value"]
     row = count_row(after.numbers["metric"], change, "difference")
     sizes = {name: after.numbers[name] for name in SIZES}
@@ -250,14 +284,14 @@ def _chance_after(label: LabelledRuns, row_filter: RowFilter) -> Cell:
     return chance_cell([row for row, _ in label.select({**row_filter, "when": AFTER})])
 
 
-def figure(
+def figure_from_results(
     number: str,
     drawing: Callable[[Sequence[Results], str], list[Figure]],
     protocol: str,
     /,
     **columns: Any,
 ) -> PaperFigure:
-    """Make a figure from the rows of a protocol.
+    """Make a figure that is drawn from the rows of a protocol.
 
     Args:
         number: The number of the figure.
@@ -270,19 +304,22 @@ def figure(
         entries: list[Results] = []
         for label in inputs.labels:
             for entry in label.entries:
-                if any(row["protocol"] == protocol for row in entry["rows"]):
-                    selected = {
-                        name: [row for row in entry[name] if has(row, columns)]
-                        for name in ("rows", "cells")
-                    }
-                    entries.append({**entry, "model": marked(entry["model"], entry), **selected})
+                if not any(row["protocol"] == protocol for row in entry["rows"]):
+                    continue
+                # A drawing shows all that it gets, so what the paper leaves out is left out here.
+                selected = {}
+                for name in ("rows", "cells"):
+                    selected[name] = [row for row in entry[name] if has(row, columns)]
+                # A figure has no notes: the model's name says that it was shown what is held out.
+                model = marked(entry["model"], entry)
+                entries.append({**entry, "model": model, **selected})
         return drawing(entries, protocol)
 
     return PaperFigure(number, draw, f"no run has results of `{protocol}`")
 
 
-def picture(number: str, command: str, *files: str) -> PaperFigure:
-    """Make a figure of the files that another command has drawn.
+def figure_from_files(number: str, command: str, *files: str) -> PaperFigure:
+    """Make a figure of files that another command has drawn.
 
     Args:
         number: The number of the figure.
@@ -301,6 +338,7 @@ def picture(number: str, command: str, *files: str) -> PaperFigure:
                         f"{audit.path} is unfinished: it has no {file}; run the same `{command}` "
                         f"again."
                     )
+                # Several results of one command can be given; the label tells their files apart.
                 contents[f"{folder_name(audit.name)}-{file}"] = path.read_bytes()
         return contents
 

@@ -58,6 +58,8 @@ def over_n(label: LabelledRuns, row_filter: RowFilter) -> Cell:
     Returns:
         The mean and the deviation; for a filter with an n, its `result`.
     """
+    # Results give the deviation over runs. COMPASS's is over the numbers of atoms, so it is
+    # computed from the values by n.
     cell = result(label, row_filter)
     if row_filter.get("n") is not None or not cell.numbers:
         return cell
@@ -82,6 +84,7 @@ def load(count: str) -> Statistic:
         if selected is None:
             return Cell(reason=label.why_missing(row_filter))
         row: Mapping[str, Any] = selected
+        # One fit for each level and skill, so these three columns name it (COMPASS, equation 4).
         columns = {name: row[name] for name in ("split", "level", "skill")}
         fit = next((fit for fit in entry["fits"] if has(fit, columns)), None)
         if fit is None:
@@ -158,6 +161,7 @@ def selections(
             if name == "split":
                 ranks.append((splits.index(value), ""))
             else:
+                # By length first, so that 10 comes after 9 among texts too.
                 ranks.append((len(str(value)), value))
         return ranks
 
@@ -210,6 +214,7 @@ def by_label(
         notes: The first notes.
     """
     labelled = [(label, _cells(label, columns, rows, row_filter or {})) for label in labels]
+    # Before the width of label columns is counted: a label without a line must not add a column.
     labelled, absent_notes = _with_numbers(labelled)
 
     has_row_heads = any(row.head for row in rows)
@@ -225,6 +230,7 @@ def by_label(
     heads = [head] if has_row_heads else []
     heads.append(named)
     # Labels of several parts have a column for each part.
+    # A label names the model in its first part and what was done to it in the others.
     variants = ["variant", *(f"variant {i}" for i in range(2, depth))]
     heads += variants[: depth - 1]
     return Table(
@@ -267,6 +273,7 @@ def _with_numbers(
         else:
             reasons = dict.fromkeys(cell.reason for cell in cells if cell.reason)
             names_of_reason.setdefault("; ".join(reasons), []).append(label.name)
+    # A table without any number still shows its lines, with a reason in each cell.
     if not with_numbers:
         return labelled, []
     notes = []

@@ -52,6 +52,8 @@ class Integration(Protocol):
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
         has_decomposed = ~np.isin(items.slot, _WHOLE_CAPTION_SLOTS).all(axis=1)
+        # The gap is of the same items: a caption that lacks one of both forms is in neither
+        # accuracy.
         items = items.requiring(items.has_slots("n") & has_decomposed)
         composed = recall(items, items.false & (items.slot == "n"), "R@1 composed")
         decomposed = _decomposed(items)
@@ -72,6 +74,8 @@ class Skill(Protocol):
         recall_at_1 = recall(items, items.false)
         rows = tabulate(items, [recall_at_1], ["skill", "level"])
         cells = tabulate(items, [recall_at_1], ["skill", "level", *COUNTS], gaps=False)
+        # Several samples of an answer are one item to a regression: as items of their own they
+        # would count as independent.
         merged, (majority, *_) = merge_samples(items, [recall_at_1])
         return ProtocolResults(items, [recall_at_1], rows, loads(merged, majority), cells)
 
@@ -165,6 +169,7 @@ def clusters_of(members: Iterable[tuple[str, Any]]) -> int:
     """
     clusters: dict[str, int] = {}
     for block, row in members:
+        # Runs with a limit or with unscored items may have fewer.
         clusters[block] = max(clusters.get(block, 0), row["clusters"])
     return sum(clusters.values())
 

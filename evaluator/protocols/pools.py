@@ -274,6 +274,7 @@ def _groups(benchmark: Benchmark, protocol: str, by_atoms: bool) -> dict[_GroupK
     rows = rows[~rows["split"].isin(_NO_FOLDS)]
     rows = rows.merge(counts, on="text_id", how="left")
     n_atoms = rows[list(COUNTS)].fillna(0).sum(axis=1).astype(int)
+    # pandas leaves rows without a key out of groups, so a number stands for no number.
     rows["n"] = n_atoms if by_atoms else -1
 
     # In the order of names, neighbours would often be alike; hashes mix them, always alike.

@@ -361,6 +361,7 @@ Results = dict[str, Any]
 (evaluator.analysis.pooling)."""
 LABELS = ("protocol", "metric", "error", "kind", "skill", "level")
 """The columns that name a line of a table, whose cells are splits and gaps."""
+# From the declaration, so that a new statistic is a column of all tables without a second list.
 STATISTICS = tuple(Row.__annotations__)[tuple(Row.__annotations__).index("unit") :]
 """The columns with statistics, and their unit."""
 

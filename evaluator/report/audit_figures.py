@@ -32,6 +32,7 @@ def differences(comparison: Mapping[str, Any]) -> list[Figure]:
         difference = {**row, "value": row["difference"], "unit": "difference"}
         panel = by_splits.setdefault(row["split"] or "all items", [])
         panel.append(chart_record(difference, pair, question))
+        # Models were chosen on val, so who leads there is no finding.
         if row["split"] != "val" and tuple(row.get(name) for name in labels) in flipped:
             panel = of_flips.setdefault(f"{pair}: {question}", [])
             panel.append(chart_record(difference, pair, row["split"]))

@@ -132,6 +132,8 @@ def read_audit(source: str) -> Audit | None:
         UserError: A file is not the result of such a command.
     """
     name, path = split_name(source)
+    # A comparison and an audit of texts are both JSON files of any name, told apart by an entry
+    # that only one has.
     if path.is_file() and path.suffix == ".json":
         if "rankings" in read_json(path):
             return Audit(name or path.stem, COMPARISON, read_json(path, ComparisonRecord), path)
@@ -141,6 +143,7 @@ def read_audit(source: str) -> Audit | None:
         if not (path / file).is_file():
             continue
         is_familiarity = command == FAMILIARITY
+        # The other records have entries for each model, which the code that draws them reads.
         record = read_json(path / file, AuditRecord if is_familiarity else None)
         own_name = record["benchmark" if is_familiarity else "name"]
         return Audit(name or own_name, command, record, path)

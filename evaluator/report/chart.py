@@ -54,6 +54,7 @@ def fill_values(part: Any, records: Sequence[Mapping[str, Any]]) -> Any:
         return part
     filled = {name: fill_values(member, records) for name, member in part.items()}
     if "field" in part:
+        # Vega sorts by the alphabet, where splits and models have an order of their own.
         values = list(dict.fromkeys(record.get(part["field"]) for record in records))
         if part.get("sort") == "values":
             filled["sort"] = values
@@ -83,6 +84,7 @@ def axis_end(records: Sequence[Mapping[str, Any]]) -> float:
                 percents.append(record[name])
     if not percents:
         return 100
+    # Panels take ends from a short list, so that several panels mostly share one.
     for end in _AXIS_ENDS:
         if max(percents) <= end:
             return end

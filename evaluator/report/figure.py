@@ -64,6 +64,8 @@ class Figure:
             A specification as wide as a paper's column for one panel, else as a paper's text.
         """
         columns = min(SIDE_BY_SIDE, len(self.panels))
+        # In the widths of a paper, so that a figure is printed at its own size and its letters at
+        # theirs.
         total_width = COLUMN if columns == 1 else TEXT
         all_records = [record for records in self.panels.values() for record in records]
 
@@ -209,6 +211,7 @@ def chart_record(row: Row, series: str, x: Any, group: str = "") -> Spec:
         "least": f"min_{pooled_over}",
         "most": f"max_{pooled_over}",
     }
+    # Cells have no interval, and not even its columns.
     ends = interval({"low": None, **row})
     record = {
         "x": x,

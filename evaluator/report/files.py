@@ -85,6 +85,7 @@ def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
     for entry in entries:
         # A column of marks stands in the table only if some entry has one.
         mark = {MARK: mark_of(entry)} if has_marks else {}
+        # All rows have all columns, in one order, whichever protocol comes first.
         rows += [{**mark, **dict.fromkeys(columns), **row} for row in entry["rows"]]
     csv = page.with_suffix(".csv")
     tex = page.with_suffix(".tex")
@@ -118,6 +119,7 @@ def _document(results: Results, protocol: str) -> str:
     if image_channel != channel:
         channels = f"{channel} ({image_channel} between images)"
     title = f"{protocol}: {results['model']} on {results['benchmark']}, channel {channels}."
+    # Results of a single run do not count runs, which tables of pooled results name.
     entry = {"runs": 1, "blocks": 1, **results}
     lines = read_lines([entry], lambda row: row["protocol"] == protocol, by_n=True)
     by_split = side_by_side([entry], lines, every_gap=True)
@@ -169,6 +171,7 @@ def write_model_card(entries: Sequence[Results], path: Path) -> int:
     values = _all_values(entries)
     measured = {value.dataset_type for value in values}
     earlier = card.data.eval_results or []
+    # A card may have results of other tools and of other benchmarks, which stay.
     others = [value for value in earlier if value.dataset_type not in measured]
     card.data.eval_results = others + values
     card.data.model_name = card.data.model_name or entries[0]["factors"]["model"]
@@ -206,6 +209,7 @@ def write_hub(entries: Sequence[Results], folder: Path, dataset: str | None) -> 
         raise UserError(
             f"--hub-dataset takes the results of one benchmark, got {names}; give the runs of one."
         )
+    # Before anything is written: a dataset without a task would leave half of the files.
     results = [] if dataset is None else _task_results(entries[0], dataset)
     folder.mkdir(parents=True, exist_ok=True)
     card = folder / "README.md"

@@ -73,6 +73,7 @@ def benchmark_items(
     first = runs[0][1]
     benchmark = first.run.benchmark
     outcomes_of_run = [_outcomes(run.run) for _, run in runs]
+    # Runs with a limit were asked different items, so no run alone has all.
     items = _all_items(outcomes_of_run)
     row_of = pd.Series(items.index, items["item_id"])
     candidates = benchmark.candidates.to_pandas()
@@ -375,6 +376,7 @@ def _candidate_scores(run: NamedRun, candidates: pd.DataFrame) -> np.ndarray:
     measured = pa.array(sorted(set(channels)))
     known = table.filter(pc.is_in(table["channel"], measured)).to_pandas()
     stored_keys = ["image_id", "text_id", "channel"]
+    # Pools may store a pair once more; a second row would double the candidate in the merge.
     known = known.drop_duplicates(stored_keys)
     merged = keys.merge(known, how="left", left_on=list(keys.columns), right_on=stored_keys)
     return merged["score"].to_numpy(dtype=float)
@@ -402,6 +404,8 @@ def _best_texts(
         "score": pa.float64(),
         "text": pa.string(),
     }
+    # The file has the best texts of pools, of which the best true and false one are known from the
+    # items already.
     if best and top.exists():
         table = read_csv(top, columns)
         is_of_item = pc.is_in(table["item_id"], pa.array(list(best)))
@@ -455,6 +459,7 @@ def pictures_of(run: Run) -> Pictures | None:
     )
     try:
         pictures = read_external(source).pictures
+        # Other images than those that were scored would show items that nobody answered.
         if pictures.digest == run.record["world"]:
             return pictures
         reason = "they changed since the run"

@@ -76,6 +76,8 @@ def read_lines(
             is_by_n = row["n"] is not None
             if (is_by_n and not by_n) or not of(row):
                 continue
+            # By labels first and entries second: lines of one metric stand together, models below
+            # one another.
             labels = (*(row[name] for name in LABELS), row["n"])
             line_of_entry = lines_of.setdefault(labels, {})
             line = line_of_entry.setdefault(place, MetricLine(entry))
@@ -125,6 +127,7 @@ def side_by_side(
     # What tells lines apart.
     labels = ["protocol", "metric", *varying((line.first for line in lines), (*LABELS[2:], "n"))]
     entry_labels = varying(entries, ("model", "benchmark"))
+    # Entries with equal names are still lines of their own.
     if not entry_labels and len(entries) > 1:
         entry_labels = ["model"]
 

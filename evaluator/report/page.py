@@ -410,6 +410,7 @@ def _place(section: Section) -> int:
 def _sort_key(cell: Cell) -> str:
     """The sort key of a cell: its unrounded number, else its text."""
     value = cell.numbers.get("value", cell.numbers.get("beta"))
+    # A cell of counts or a range has no number of its own: by its first number, without separators.
     if value is None:
         return cell.text.replace(",", "").split("–")[0]
     return f"{value:.9f}"

@@ -133,6 +133,7 @@ def _about_tasks(lines: Sequence[MetricLine]) -> str:
         return _values(lines)
     if len(changes) <= _NAMED:
         return _sentence([f"{_name(line)} {_change(line, kind)}" for line, kind in changes])
+    # Too many to name: how many of them do what.
     counts: dict[str, int] = {}
     for _, kind in changes:
         words = _IN_WORDS.get(kind, "allows no conclusion")
@@ -231,6 +232,7 @@ def _about_complexity(lines: Sequence[MetricLine]) -> str:
     if not main:
         return ""
     labels = [main[0].first[name] for name in LABELS]
+    # Two ends of one curve: other kinds or protocols have captions of other lengths.
     same = [line for line in main if [line.first[name] for name in LABELS] == labels]
     same.sort(key=lambda line: line.first["n"])
     fewest, most = same[0], same[-1]
@@ -260,6 +262,7 @@ def _about_steps(lines: Sequence[MetricLine]) -> str:
         if not steps:
             continue
         easiest, hardest = steps[0], steps[-1]
+        # Half of the way from 100% to chance, since no model falls below chance.
         half = (1 + easiest["chance"]) / 2
         if easiest["value"] < half:
             sentences.append(
@@ -356,6 +359,7 @@ def _is_of_ladder(row: Row) -> bool:
     return row["protocol"] == Steps.name and row["error"] is None
 
 
+# The predicates exclude one another, so that no row is shown in two sections.
 QUESTIONS = (
     ReportQuestion(
         "split",

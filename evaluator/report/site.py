@@ -47,6 +47,7 @@ def read_results_of(source: str, moved: Sequence[Path] = ()) -> Results:
             f"{path} is a file, whose numbers cannot be checked; give the folder of the run, with "
             f"its scores."
         )
+    # The scores are measured again: a results.json that came with them is not read.
     run = open_run(path, moved)
     results = recompute(run)
     certificate = "not verified"
@@ -101,6 +102,8 @@ def write_site(sources: Sequence[str], out: Path, moved: Sequence[Path] = ()) ->
     """
     results = [read_results_of(source, moved) for source in sources]
     _check_same_content(sources, results)
+    # Names come from the senders, and a control character could change what a terminal or an editor
+    # shows.
     entries = [{**entry, "model": visible(entry["model"])} for entry in pool_runs(results)]
     differing = differences(entries)
     if differing:
@@ -108,6 +111,7 @@ def write_site(sources: Sequence[str], out: Path, moved: Sequence[Path] = ()) ->
             f"Expected results of one benchmark. {differing[0]} Write a separate site for each "
             f"benchmark."
         )
+    # By number too: names of different models may give one name of a file.
     links = {}
     for number, entry in enumerate(entries, 1):
         links[marked(entry["model"], entry)] = f"{number}-{folder_name(entry['model'])}.html"

@@ -292,6 +292,8 @@ def _choose_metric(entry: Results) -> _MainMetric | None:
     metrics = [_MainMetric(line) for line in main_lines([entry]) if line.first["unit"] != "score"]
     # Python's sort is stable: apart from retrieval, protocols keep their order.
     metrics.sort(key=lambda metric: metric.line.first["protocol"] != "retrieval")
+    # In the order of the verdicts that follow from them: a metric that can answer, then one that
+    # can at least say why it cannot.
     preferences = (
         lambda metric: metric.comparable and metric.above_chance,
         lambda metric: metric.comparable,
@@ -418,6 +420,7 @@ def _ranked(entries: Sequence[Results]) -> list[_MainMetric]:
     if not both:
         return []
     labels = _labels(both[0].line)
+    # Values of different questions have no rank.
     same = [metric for metric in both if _labels(metric.line) == labels]
     return sorted(same, key=lambda metric: -metric.line.rows[_UNSEEN]["value"])
 
@@ -489,6 +492,7 @@ def _lead(ranked: Sequence[_MainMetric]) -> str:
     best_row, other_row = best.rows[_UNSEEN], other.rows[_UNSEEN]
     points = _points(best_row["value"] - other_row["value"])
     names = f"{best.entry['model']} {{}} {other.entry['model']}"
+    # As printed: "leads by 0.0 points" would say nothing.
     if points == "0.0":
         return f"On unseen combinations {names.format('is level with')}."
     low_of_best, high_of_other = best_row["low"], other_row["high"]
@@ -505,6 +509,7 @@ def _tax(entry: Results) -> str:
     if line is None:
         return ""
     tax = line.gaps[ASYMMETRIC]
+    # A tax that the interval does not tell from 0 is no finding for the first screen.
     if tax["low"] is None or tax["low"] <= 0 <= tax["high"]:
         return ""
     familiar_split, unfamiliar_split = ASYMMETRIC

@@ -75,6 +75,7 @@ def csv_rows(table: Table) -> list[dict[str, Any]]:
     cells = [cell for line in table.lines for cell in line.cells]
     names = []
     for name in ("text", *STATISTICS, *_LOAD_NUMBERS):
+        # A column that is empty in all rows says nothing; most tables have a few of the statistics.
         if any(cell.numbers.get(name) is not None for cell in cells):
             names.append(name)
     has_marks = any(describe_marks(cell.of) for cell in cells)

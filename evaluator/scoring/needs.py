@@ -1,7 +1,7 @@
 """Which scores a benchmark needs from a model, and the limits for slow models."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import networkx as nx
@@ -139,6 +139,7 @@ def make_needs(
     text_ids, text, pool_texts = _index_ids(texts, [pool[1] for pool in pools.values()])
 
     # Sort by contest, then drop a pair that its contest has already.
+    # A pair as one number: sorting and comparing millions of pairs is then a step of NumPy.
     key = image * len(text_ids) + text
     order = np.lexsort((key, contest))
     key, contest = key[order], contest[order]
@@ -190,55 +191,77 @@ def within_limit(needs: Needs, benchmark: Benchmark, *, passes: int, most: int =
         passes: Forward passes per pair.
         most: The maximum number of forward passes, for each pool and for each raw retrieval.
     """
-    passes = max(1, passes)  # blind models make no pass, but their pairs are stored too
+    # Blind models make no pass, but their pairs are stored too.
+    most_pairs = most // max(1, passes)
+    folds = _affordable_folds(needs, most_pairs)
+    left_out = tuple(protocol for protocol in needs.folds if protocol not in folds)
     pools = dict(needs.pools)
-    folds = dict(needs.folds)
+    for protocol in left_out:
+        for name in needs.folds[protocol]:
+            del pools[name]
 
-    # Raw retrieval is scored whole or not at all: its folds are ranked as a whole.
-    for protocol, names in needs.folds.items():
-        pair_count = sum(_pair_count(pools[name]) for name in names)
-        if passes * pair_count > most:
-            for name in folds.pop(protocol):
-                del pools[name]
-
-    # The pairs of a sampled pool become contests, one for each image.
     fold_names = {name for names in folds.values() for name in names}
     true_texts_of = true_texts(benchmark)
     sampled: dict[str, int] = {}
     new_contests: list[np.ndarray] = []
     for name in list(pools):
-        if name in fold_names:
+        is_fold = name in fold_names
+        if is_fold or not _is_to_be_sampled(pools[name], most_pairs):
             continue
-        images, texts = pools[name]
-        is_affordable = passes * _pair_count(pools[name]) <= most
-        # A sample of a pool that small would be the pool.
-        if is_affordable or len(texts) <= SAMPLE:
-            continue
-        del pools[name]
+        new_contests += _sample_pool(needs, name, true_texts_of)
         sampled[name] = SAMPLE
-        image_ids = needs.images.take(images).to_pylist()
-        pool = Pool(name, image_ids, needs.texts.take(texts).to_pylist())
-        for row, image in enumerate(image_ids):
-            columns = sampled_columns(pool, image, true_texts_of[image], SAMPLE)
-            new_contests.append(needs.keys(images[[row]], texts[columns]))
+        del pools[name]
 
-    # The new contests come after those of the items, with the pairs that they add.
+    reduced = replace(needs, pools=pools, sampled=sampled, folds=folds, left_out=left_out)
+    return _drop_unused(_with_contests(reduced, new_contests))
+
+
+def _affordable_folds(needs: Needs, most_pairs: int) -> dict[str, list[str]]:
+    """The folds of each raw retrieval of at most `most_pairs` pairs. Its folds are ranked as a
+    whole, so it is scored whole or not at all."""
+    affordable = {}
+    for protocol, names in needs.folds.items():
+        pair_count = sum(_pair_count(needs.pools[name]) for name in names)
+        if pair_count <= most_pairs:
+            affordable[protocol] = names
+    return affordable
+
+
+def _is_to_be_sampled(pool: tuple[np.ndarray, np.ndarray], most_pairs: int) -> bool:
+    """Whether a pool has too many pairs, and more texts than a sample: else the sample would be the
+    pool."""
+    _, texts = pool
+    return _pair_count(pool) > most_pairs and len(texts) > SAMPLE
+
+
+def _sample_pool(
+    needs: Needs, name: str, true_texts_of: Mapping[str, set[str]]
+) -> list[np.ndarray]:
+    """A contest for each image of a pool, of its true texts and SAMPLE false ones: keys of pairs,
+    int64."""
+    images, texts = needs.pools[name]
+    image_ids = needs.images.take(pa.array(images)).to_pylist()
+    pool = Pool(name, image_ids, needs.texts.take(pa.array(texts)).to_pylist())
+    contests = []
+    for row, image in enumerate(image_ids):
+        columns = sampled_columns(pool, image, true_texts_of[image], SAMPLE)
+        contests.append(needs.keys(images[[row]], texts[columns]))
+    return contests
+
+
+def _with_contests(needs: Needs, new_contests: Sequence[np.ndarray]) -> Needs:
+    """The needs with further contests, of keys of pairs, which come after those of the items."""
     known = needs.keys(*needs.pairs)
     members = np.concatenate([known[needs.contests], *new_contests])
     pairs = np.unique(members)
     new_sizes = np.array([len(contest) for contest in new_contests], dtype=np.int64)
     new_offsets = needs.offsets[-1] + np.cumsum(new_sizes)
-    reduced = replace(
+    return replace(
         needs,
         pairs=_pairs_of_keys(pairs, len(needs.texts)),
         offsets=np.concatenate([needs.offsets, new_offsets]),
         contests=np.searchsorted(pairs, members).astype(np.int32),
-        pools=pools,
-        sampled=sampled,
-        folds=folds,
-        left_out=tuple(protocol for protocol in needs.folds if protocol not in folds),
     )
-    return _drop_unused(reduced)
 
 
 def without_pools(needs: Needs) -> Needs:

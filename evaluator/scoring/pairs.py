@@ -79,6 +79,7 @@ def score_pairs(
     if scores is None:
         return
     _write(out, needs, pairs=pairs, scores=scores, channels=model.channels)
+    # A request that failed may succeed in the next run, so its missing score is not kept.
     if model.asks_again:
         unanswered = np.flatnonzero(np.isnan(scores).all(axis=1))
         with open_cache() as cache:

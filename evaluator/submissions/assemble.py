@@ -92,6 +92,7 @@ def find_sources(arguments: Sequence[str], sources: BoardSources) -> BoardSource
         inside = _submissions_in(folder)
         if is_submission(folder):
             submissions.append(folder)
+        # A run can lie in the folder of a board, and may itself have folders.
         elif inside and not (folder / "run.json").exists():
             submissions += inside
             datasets += _questions_in(folder / QUESTIONS)
@@ -171,6 +172,7 @@ def _check_all(
     refused: dict[str, str] = {}
     checked: list[tuple[Submission, list[CheckedRun]]] = []
     opened: dict[str, str] = {}
+    # One submission after another: what is wrong with one is said and the others stay.
     for folder in _receipted_first(folders, receipts, refused):
         try:
             submission = read_submission(folder)
@@ -183,6 +185,7 @@ def _check_all(
             refused[str(folder)] = error.message
             continue
         commitment = commitment_of(submission)
+        # Only after all checks, so that a refused submission does not use a commitment up.
         if commitment is not None:
             opened[commitment] = submission.name
         checked.append((submission, runs))

@@ -223,6 +223,8 @@ def _check_run(
     tables: Path,
 ) -> CheckedRun:
     """Check one run. Raises UserError if it does not match."""
+    # Names and folders are the sender's words: on one line, so that a message cannot imitate
+    # others.
     name = f"{submission.name} ({one_line(entry['folder'])})"
     folder = submission.folder / entry["folder"]
     placed = _find_dataset(name, entry, datasets)
@@ -237,6 +239,8 @@ def _check_run(
     _check_record(name, entry, record)
     if entry["model"] != model_digest(record.get("info", {})):
         raise UserError(f"{name} describes another model in its run than in its manifest.")
+    # The manifest repeats what run.json says, so that whoever reads only the manifest is not
+    # deceived.
     training = training_of_run(record, placed.dataset)
     if entry["training"] != training:
         raise UserError(f"{name} says another training in its run than in its manifest.")
@@ -263,6 +267,7 @@ def _find_dataset(
 ) -> PlacedDataset:
     """The board's dataset that a run answers. Raises UserError without one."""
     for placed in datasets:
+        # By the digest and not by the stated place: what counts is which world was asked.
         if placed.dataset.world.digest == entry["world_digest"]:
             return placed
     form = Form.of_record(entry["form"])
@@ -469,6 +474,7 @@ def _reads_images(run: Run) -> bool | None:
     of_text = table.group_by("text_id").aggregate(
         [("score", "min"), ("score", "max"), ("score", "count")]
     )
+    # The score of a text with one image cannot differ between images.
     of_text = of_text.filter(pc.greater(of_text["score_count"], 1))
     if not of_text.num_rows:
         return None

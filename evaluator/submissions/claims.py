@@ -64,6 +64,7 @@ def check_claims(
                 f"{name} claims {words} of {_number(claim['value'])}, and its scores give "
                 f"{_number(row['value'])}."
             )
+        # A value over fewer items would be another result, even if it is equal.
         if claim["items"] != _items_of(row):
             raise UserError(
                 f"{name} claims {words} over {claim['items']:,} items, and its scores have "
@@ -78,6 +79,7 @@ def _items_of(row: Mapping[str, Any]) -> int:
 
 def _words_of(claim: ClaimedRow, labels: Sequence[str]) -> str:
     """The row of a claim in words."""
+    # Not strict: labels of a file may be too few, and then no row has them.
     label_of = dict(zip(labels, claim["labels"], strict=False))
     named = ("protocol", "metric", "measure", "kind", "skill", "split")
     names = [label_of.get(name) for name in named]

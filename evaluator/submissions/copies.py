@@ -32,6 +32,7 @@ def has_same_answers(first: Sequence[CheckedRun], second: Sequence[CheckedRun]) 
     outcomes_of_first: list[bool] = []
     outcomes_of_second: list[bool] = []
     for of_first, of_second in _pairs_of_runs(first, second):
+        # Over all protocols together: a single one often has too few wrong answers.
         for protocol in sorted(of_first.wrong.keys() & of_second.wrong.keys()):
             wrong_first = of_first.wrong[protocol]
             wrong_second = of_second.wrong[protocol]

@@ -28,6 +28,7 @@ def question_set_of(benchmark: Benchmark, words: str) -> str:
     """
     holdout = benchmark.holdout or {}
     is_of_turn = holdout.get("turn") is not None
+    # All turns ask one question set: each by its own model.
     is_rendered = is_of_turn or bool(benchmark.manifest.get("with_world"))
     name = "" if is_rendered else benchmark.name
     return " ".join(part for part in (name, words) if part)
@@ -53,6 +54,8 @@ def declared_questions(
         place, dataset = placed.place, placed.dataset
         # `gen suite` writes the world of a track as SUITE/TRACK/WORLD.
         suite_folder = dataset.root.resolve().parent.parent
+        # Without a declaration it is not known what counts, and the board takes what most models
+        # answer.
         if not place.track or not (suite_folder / DECLARATION).is_file():
             continue
         track = suite_of_folder(suite_folder).tracks.get(place.track)

@@ -125,6 +125,7 @@ def open_description(folder: Path) -> Run | None:
         )
     world, benchmark = open_described_dataset(described)
     results = ("rows", "sentence", "answers")
+    # The board computes these again; a copy in run.json could contradict them.
     record = {name: value for name, value in described.record.items() if name not in results}
     return Run(folder, {**record, "protocols": [DESCRIBE]}, world, benchmark)
 
@@ -164,8 +165,10 @@ def judge_run(name: str, run: Run) -> JudgedRun:
     assert run.world is not None
     truths = read_evaluated(run.benchmark, run.world)
     answers = answers_of(name, run, truths)
+    # How answers are read depends on the question: JSON or prose, and whose words.
     question = question_of(run)
     judged = judge_answers(answers, answers, truths, question)
+    # At one level for all, so that intervals of a table can be compared.
     results = results_of_judged(judged, truths, relations=question.relations, level=LEVEL)
     wrong = {}
     for truth, judged_answer in zip(truths, judged, strict=True):
@@ -232,6 +235,7 @@ def answers_of(name: str, run: Run, truths: Sequence[ImageTruth]) -> list[Answer
                 f"{name} describes the image '{one_line(scene)}' twice; one could be chosen."
             )
         answer_of[scene] = Answer(line["answer"], line["finish"])
+    # Every image must be described, so that nobody leaves out what a model does badly.
     expected = {truth.scene_id for truth in truths}
     n_unknown = len(answer_of.keys() - expected)
     if n_unknown:
@@ -263,4 +267,6 @@ def _lines_of(name: str, run: Run) -> list[Mapping[str, Any]]:
 def _is_right(judged: JudgedAnswer) -> bool:
     """Whether a description names every object with all its values, and nothing else."""
     measures = judged.measures
+    # As many complete objects as are described and as are there: nothing is missing, and nothing is
+    # added.
     return measures.complete == measures.described == measures.actual

@@ -70,6 +70,7 @@ def describe_again(
     for truth, answer in zip(all_truths, stated_answers, strict=True):
         if truth.scene_id in asked_scenes:
             submitted.append(answer)
+    # Both are read and judged by the same code: what the sender's version read is not compared.
     repeated_judged = judge_answers(answers, answers, truths, question)
     submitted_judged = judge_answers(submitted, submitted, truths, question)
     equal = {}

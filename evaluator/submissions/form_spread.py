@@ -79,6 +79,7 @@ def spread_over_forms(
     for of_model in values.values():
         of_forms = np.array([of_form.value for of_form in of_model.values()])
         squares += float(np.square(of_forms - of_forms.mean()).sum())
+        # A model with one form adds nothing to either sum.
         freedom += len(of_forms) - 1
     sd = None if freedom == 0 else (squares / freedom) ** 0.5
     means = {}

@@ -107,6 +107,7 @@ def place_of(dataset: Dataset) -> Place:
     title = f"{root.parent.name}/{root.name}"
     if is_suite(suite_folder):
         record = read_record(suite_folder)
+        # A dataset that the record does not list was put there by hand, and is a form of its own.
         if title in record["worlds"]:
             form = Form(record["suite"], str(record["version"]), record["part"], record["form"])
             return Place(form, root.parent.name, root.name)

@@ -86,6 +86,8 @@ def mark_form(
     opening = submission.record.get("opening")
     if opening is not None:
         challenge = find_challenge(opening, form, challenges)
+    # Checked before the receipt: a broken promise refuses the submission, whoever has asked the
+    # model.
     if challenge is not None:
         _check_promise(submission, runs, challenge)
     receipted = _receipted(runs, receipt)
@@ -163,6 +165,8 @@ def _check_promise(
             f"not committed, {len(promised - answered):,} were left out."
         )
     commitment = digest_of(opening)
+    # A commitment is public until it is opened, so another sender may have copied it under a name
+    # of his own.
     names = set()
     for entry in challenge["commitments"]:
         if entry["commitment"] == commitment:
@@ -184,6 +188,7 @@ def _receipted(runs: Sequence[CheckedRun], receipt: Receipt | None) -> tuple[int
     n_equal = 0
     for run in runs:
         entry = run.entry
+        # A mark is of all runs of the form: one that was not asked again could be made by hand.
         if entry is None or entry["folder"] not in of_folder:
             return None
         receipted = of_folder[entry["folder"]]

@@ -79,6 +79,7 @@ def public_spec(spec: str) -> str:
     """
     family, colon, rest = spec.partition(":")
     name, *arguments = _ARGUMENTS.split(rest)
+    # An address names a machine of the user's network.
     if family == "api" and "@" in name:
         name = name.rpartition("@")[2]
     if family == "python" and ":" in name:
@@ -102,6 +103,7 @@ def public_text(text: str) -> str:
         >>> public_text("weights of /home/ada/clip.pt"), public_text("http://host:80/v1")
         ('weights of clip.pt', 'URL')
     """
+    # URLs first, or their paths would be shortened and the host stay.
     without_urls = _URL.sub("URL", text)
     return _PATH.sub(lambda match: PurePath(match[0]).name, without_urls)
 
@@ -165,6 +167,7 @@ def check_public(text: str, what: str) -> None:
             value of an environment variable that holds a secret.
     """
     for reason, secret in _private_texts().items():
+        # As a whole word: a machine named "lab" is not meant in "label".
         pattern = rf"(?<!\w){re.escape(secret)}(?!\w)"
         if re.search(pattern, text):
             raise UserError(

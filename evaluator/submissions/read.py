@@ -90,6 +90,7 @@ def read_submission(folder: Path) -> Submission:
     """
     if not is_submission(folder):
         raise UserError(f"{folder} has no {SUBMISSION_FILE}; give a folder of `score submit`.")
+    # Before anything is read: a folder of millions of files would take hours.
     _check_number_of_files(folder)
     check_own_files(folder)
     path = file_in(folder, SUBMISSION_FILE)
@@ -134,11 +135,13 @@ def _check_files(folder: Path, record: SubmissionRecord) -> None:
             raise UserError(
                 f"{folder} lists '{one_line(name)}', which is not a file of one of its runs."
             )
+        # By its path from the folder, so that no name leads out of it.
         path = file_in(folder, name)
         if not path.exists():
             raise UserError(f"{folder} lacks {name}, which its manifest lists.")
         if sha256(path) != digest:
             raise UserError(f"{path} has another digest than {SUBMISSION_FILE} says.")
+    # The other way round: a file that is not listed has no digest, and could be changed unnoticed.
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and name != SUBMISSION_FILE and name not in listed:

@@ -88,11 +88,14 @@ def check_training(
         UserError: The recorded training showed combinations that the benchmark holds out, and the
             submission says that it is clean.
     """
+    # Others are marked as contaminated or unknown already; only a claim can be contradicted.
     if training["status"] != CLEAN or training["saw"] != RECORDED:
         return
     trained = find_benchmark(dataset, training["benchmark"])
+    # Without the benchmark of the training it is not known what it showed.
     if trained is None or trained.digest == evaluated.digest:
         return
+    # The training shows all combinations but its own held-out ones.
     leaked = _held_out_names(evaluated) - _held_out_names(trained)
     if leaked:
         raise UserError(

@@ -164,6 +164,7 @@ def _open_source(folder: Path) -> SubmittedSource:
             f"{folder} was not scored on a dataset of `gen render`, so nobody could check its "
             f"questions; leave it out."
         )
+    # A sender could choose the part on which a model does best.
     for option in ("limit", "split"):
         if record.get(option):
             raise UserError(

@@ -56,6 +56,7 @@ def write_pages(result: SuiteResult, folder: Path, moved: tuple[Path, ...] = ())
 def _write_world_page(results: list[WorldResult], page: Path, moved: tuple[Path, ...]) -> None:
     """Write the page of the results of models in one world."""
     described = [run for result in results for run in result.described]
+    # A world is asked in one form, so its results have one page.
     if described:
         write_description_page(described, page, moved=moved)
         return

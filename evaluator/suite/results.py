@@ -88,6 +88,8 @@ class SuiteResult:
         Returns:
             The name with its mark.
         """
+        # A model that is contaminated in one world is not comparable in the mean over worlds
+        # either.
         labels = [result.label for result in self.worlds if result.model == model]
         return next((label for label in labels if label != model), model)
 

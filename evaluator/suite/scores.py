@@ -99,6 +99,7 @@ def score_descriptions(rows: Sequence[Mapping[str, Any]]) -> WorldScore:
         if row["measure"] not in DESCRIBED or not by_split_alone or row["value"] is None:
             continue
         floors = [row[floor] for floor in ("blind", "unbound") if row[floor] is not None]
+        # The better floor, so that a model which does what a floor does has the skill 0 at most.
         chance = max(floors, default=0.0)
         skills.append(_skill({**row, "chance": chance, "ceiling": 1.0}))
     return WorldScore(seen=None, unseen=None, gap=None, all_questions=mean_within(skills))
@@ -155,6 +156,8 @@ def _mean(scores: Sequence[Score], half_width: Callable[[Sequence[float]], float
         if score.low is not None and score.high is not None:
             below.append(score.value - score.low)
             above.append(score.high - score.value)
+    # The mean is no surer than its least known part, so one score without an interval leaves it
+    # without one.
     has_interval = len(below) == len(scores)
     return Score(
         value=value,

@@ -121,6 +121,7 @@ def plan_work(
                         runs_of_track += _runs_of_turns(dataset, world, model, place, options)
                     else:
                         runs_of_track += _runs_as_it_is(dataset, world, model, place, options)
+                # Every run of the track asks in the way in which this model cannot be asked.
                 if not runs_of_track:
                     reason = _NO_WORDS if not model.answers_in_words else _ONLY_WORDS
             if reason:
@@ -295,6 +296,7 @@ def _asking(
         **options,
     }
     if run.command == "run":
+        # The user's options come last, so that they win.
         return new_stage("score run", dataset, **{**shared, **model.run})
     in_words = {"form": run.form, "answer": run.answer, "relations": run.relations}
     return new_stage("score ask", dataset, **{**shared, **in_words, **model.ask})

@@ -119,6 +119,7 @@ class Denoising(Learner):
     def _conditions(self, texts: list[str]) -> Condition:
         if self._frozen_states is not None:
             return self._frozen_states.stacked(texts, self.device)
+        # Texts of a batch repeat, at least the empty one; the encoder runs once for each.
         distinct = list(dict.fromkeys(texts))
         row_of = {text: row for row, text in enumerate(distinct)}
         with quiet():

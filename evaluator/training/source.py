@@ -90,6 +90,7 @@ def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Sour
                 image.captions[of][0].append(text_id)
                 trained_texts.add(text_id)
             continue
+        # What is true of an image must never be among its negatives, even if another item says so.
         image.true.setdefault(text_id)
         trained_texts.add(text_id)
         is_caption = slot != "p"
@@ -107,6 +108,7 @@ def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Sour
         check_hard_kinds(where, "negatives", negatives, kinds_of_role["n"])
     check_hard_kinds(where, "positives", positives, kinds_of_role["p"])
     in_order = [(world, scene, described[scene]) for scene in sorted(described)]
+    # Mirrored, an image has its left and right exchanged.
     may_mirror = not says_where(benchmark, trained_texts)
     data = collect(in_order, words=benchmark.text_of, mirrored=may_mirror)
     return Source(data, record, lambda used: _exposure([(world, benchmark)], used))
@@ -209,6 +211,8 @@ def _bag_captions(
     texts_of_bag: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for text_id in objects_of_text:
         texts_of_bag[_bag(benchmark.text_of[text_id])].append(text_id)
+    # A bag in which one assignment of values is missing would teach that the others are the right
+    # ones.
     balanced_bags = set()
     for bag, texts_with_words in texts_of_bag.items():
         objects_of_bag = [objects_of_text[text_id] for text_id in texts_with_words]
@@ -258,6 +262,8 @@ def describe(world: World, benchmark: Benchmark) -> dict[str, str]:
         UserError: The certificate in its folder says `failed`.
     """
     certificate = describe_certificate(benchmark, world)
+    # A dataset that is not verified may be trained on, and the record says so; one that was found
+    # faulty may not.
     if certificate.startswith("failed"):
         raise UserError(
             f"{benchmark.folder} is not trained on: its certificate says that it failed; `gen "

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from generator.base.streams import Stream
 from generator.describe.scenes import DescribedScene, TrainingContent
-from generator.holdout.holdout import Holdout
+from generator.holdout.holdout import Binding, Holdout
 from generator.holdout.membership import ASYMMETRIC, Arrangement, asymmetric
 from generator.language.complexity import Cell
 from generator.language.foils import Atom, Foil, Foils, Substitutes
@@ -23,7 +23,9 @@ from generator.language.form import (
     names_absent,
     relations_fit_split,
 )
-from generator.language.grammar import NEGATED, Grammar, Wording, reads_well
+from generator.language.grammar import Grammar
+from generator.language.phrases import Wording
+from generator.language.templates import NEGATED, reads_well
 from generator.language.walk import Sayable, Subgraph, Walker
 from generator.vocabulary.schema import Vocabulary
 
@@ -225,7 +227,8 @@ class Captioner:
             fits = all(self.grammar.fits(self.template, form) for form in forms)
             return self.template if fits else None
         for name in stream.shuffled(among or self.grammar.natural):
-            if all(self.grammar.fits(name, form) and reads_well(form, name) for form in forms):
+            fits = all(self.grammar.fits(name, form) for form in forms)
+            if fits and all(reads_well(form, name) for form in forms):
                 return name
         return None
 
@@ -257,7 +260,9 @@ class Draft:
 
     def pick(self, options: Sequence[T]) -> T | None:
         """A random option; None if there are none."""
-        return options[self.stream.below(len(options))] if options else None
+        if not options:
+            return None
+        return options[self.stream.below(len(options))]
 
     def name_objects(self, objects: Sequence[int], kinds: Sequence[str]) -> Form:
         """Make the form that names objects of the scene.
@@ -287,7 +292,8 @@ class Draft:
         Returns:
             The form.
         """
-        return self.name_objects((i, j), ())._replace(relations=(Link(0, relation, 1),))
+        objects = self.name_objects((i, j), ())
+        return objects._replace(relations=(Link(0, relation, 1),))
 
     def draw_tested_pair(self) -> Form | None:
         """Draw two unique objects that differ in the tested kind and fit the split, in random
@@ -314,10 +320,12 @@ class Draft:
 
     def _is_asymmetric(self, i: int, j: int) -> bool:
         """Whether the exchange of two values changes how much is held out."""
-        first, second = (
-            (self.facts.values[obj][self.tested], self.facts.categories[obj]) for obj in (i, j)
-        )
+        first, second = self._binding(i), self._binding(j)
         return asymmetric(first, second, self.holdout)
+
+    def _binding(self, i: int) -> Binding:
+        """The tested value and the category of an object."""
+        return self.facts.values[i][self.tested], self.facts.categories[i]
 
     def draw_related_pair(self, directed: bool = False) -> Form | None:
         """Draw two unique objects and a relation in which the first stands to the second.

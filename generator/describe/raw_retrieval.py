@@ -131,7 +131,8 @@ class RawRetrieval:
         for place, member in enumerate(members):
             candidates = [Candidate(member.text, "c", True)]
             candidates += [Candidate(text, ALSO_TRUE, True) for text in also_true[place]]
-            yield member.scene, Item(self._protocol, RAW, group.skill, tuple(candidates), pool)
+            item = Item(self._protocol, RAW, group.skill, tuple(candidates), pool)
+            yield member.scene, item
 
 
 def draw_pools(
@@ -157,9 +158,10 @@ def draw_pools(
         compositions |= by_composition.keys()
     shared: dict[Composition, int] = {}
     for composition in sorted(compositions):
-        fewest = min(
-            len(by_composition.get(composition, ())) for by_composition in captions_of.values()
-        )
+        numbers = []
+        for by_composition in captions_of.values():
+            numbers.append(len(by_composition.get(composition, ())))
+        fewest = min(numbers)
         if fewest:
             shared[composition] = fewest
     if sum(shared.values()) < 2:
@@ -173,7 +175,8 @@ def draw_pools(
         for number in range(min(MOST_POOLS, *can_fill)):
             members: list[RawCaption] = []
             for composition, count in shared.items():
-                members += by_composition[composition][number * count : (number + 1) * count]
+                start = number * count
+                members += by_composition[composition][start : start + count]
             yield group, number, members
 
 
@@ -204,6 +207,10 @@ def truths_of(members: Sequence[RawCaption]) -> list[dict[int, Truth]]:
     for member in members:
         form = member.text.form
         possible = set.intersection(*(fitting[mention] for mention in form.objects))
-        decided = {place: members[place].scene.decide(form) for place in sorted(possible)}
-        truths.append({place: truth for place, truth in decided.items() if truth is not False})
+        truths_of_form: dict[int, Truth] = {}
+        for place in sorted(possible):
+            truth = members[place].scene.decide(form)
+            if truth is not False:
+                truths_of_form[place] = truth
+        truths.append(truths_of_form)
     return truths

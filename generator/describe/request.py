@@ -18,7 +18,7 @@ from generator.describe.training import KINDS, NEGATIVES, POSITIVES
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
 from generator.language.complexity import LEVELS
-from generator.language.grammar import TEMPLATES
+from generator.language.templates import TEMPLATES
 from generator.vocabulary.schema import Vocabulary
 
 

@@ -234,7 +234,8 @@ def changed_objects(scene: DescribedScene, twin: DescribedScene) -> list[int]:
     here, there = scene.facts, twin.facts
     changed = []
     for i in range(len(here)):
-        if (here.categories[i], here.values[i]) != (there.categories[i], there.values[i]):
+        is_same_category = here.categories[i] == there.categories[i]
+        if not is_same_category or here.values[i] != there.values[i]:
             changed.append(i)
     return changed
 

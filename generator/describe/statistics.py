@@ -103,7 +103,8 @@ class MeasuredCaptions:
         weight = {}
         for i in range(n_objects):
             chance = stream.uniform(0, 1)
-            weight[i] = (1 - saliency) * chance + saliency * (1 - rank[i] / n_objects)
+            salience = 1 - rank[i] / n_objects
+            weight[i] = (1 - saliency) * chance + saliency * salience
         number = max(1, _round_at_random(self._requested.completeness * n_objects, stream))
         by_weight = sorted(range(n_objects), key=lambda i: -weight[i])
         mentioned = sorted(by_weight[:number])
@@ -136,7 +137,10 @@ class MeasuredCaptions:
     def _mention(self, i: int, named: set[tuple[int, str]], scene: DescribedScene) -> Mention:
         """The mention of an object with those of its attributes that are in `named`."""
         values = scene.facts.values[i]
-        attributes = [(kind, values[kind]) for kind in self._kinds if (i, kind) in named]
+        attributes = []
+        for kind in self._kinds:
+            if (i, kind) in named:
+                attributes.append((kind, values[kind]))
         return Mention(scene.facts.categories[i], tuple(sorted(attributes)))
 
 

@@ -20,7 +20,7 @@ from generator.describe.statistics import CaptionStatistics, MeasuredCaptions
 from generator.language.complexity import Cell, LeastUsed, Quota
 from generator.language.foils import WHOLE, Atom, Foil, denial_of
 from generator.language.form import Form, merge_equal_mentions
-from generator.language.grammar import NEGATED
+from generator.language.templates import NEGATED
 from generator.language.wording import Dialect, rephrase, use_converse
 from generator.vocabulary.schema import Vocabulary
 
@@ -34,7 +34,8 @@ def swaps(draft: Draft, form: Form) -> Iterator[Foil]:
     """HN-SWAP: exchange values or categories of two objects, or move an attribute."""
     pairs = list(combinations(draft.foils.exchangeable(form), 2))
     for i, j in draft.stream.shuffled(pairs):
-        yield from draft.stream.shuffled(list(draft.foils.pair_swaps(form, i, j)))
+        swaps_of_pair = list(draft.foils.pair_swaps(form, i, j))
+        yield from draft.stream.shuffled(swaps_of_pair)
 
 
 def replacements(draft: Draft, form: Form) -> Iterator[Foil]:
@@ -47,9 +48,12 @@ def replacements(draft: Draft, form: Form) -> Iterator[Foil]:
         own = draft.substitutes.value(form, atom)
         if atom.type == "object" and draft.facts.categories.count(own) > 1:
             continue
+        opposite = None
+        if atom.type == "relation":
+            opposite = draft.vocabulary.relations[own].opposite
         values = draft.substitutes.alternatives(form, atom, draft.facts)
         for value in draft.stream.shuffled(values):
-            if atom.type != "relation" or value != draft.vocabulary.relations[own].opposite:
+            if value != opposite:
                 yield draft.foils.replace_atom(form, atom, value, "replace")
 
 
@@ -81,35 +85,42 @@ class Caption(NamedTuple):
 def asserted(draft: Draft, form: Form) -> Iterator[Caption]:
     """The form itself; the negative denies an atom."""
     for atom in draft.stream.shuffled(_deniable(draft, form)):
-        change = denial_of(atom, draft.substitutes.value(form, atom), taken_back=False)
-        yield Caption(form, Foil(draft.foils.deny(form, atom), (change,), "neg"))
+        value = draft.substitutes.value(form, atom)
+        change = denial_of(atom, value, taken_back=False)
+        denial = Foil(draft.foils.deny(form, atom), (change,), "neg")
+        yield Caption(form, denial)
 
 
 def denied(draft: Draft, form: Form) -> Iterator[Caption]:
     """The form with a false atom that is denied; the negative asserts this atom."""
     for atom, value, false_form in _falsify(draft, form, _deniable(draft, form)):
         change = denial_of(atom, value, taken_back=True)
-        yield Caption(draft.foils.deny(false_form, atom), Foil(false_form, (change,), "neg"))
+        assertion = Foil(false_form, (change,), "neg")
+        yield Caption(draft.foils.deny(false_form, atom), assertion)
 
 
 def asserted_whole(draft: Draft, form: Form) -> Iterator[Caption]:
     """The form itself; the negative denies all of it."""
-    yield Caption(form, Foil(form._replace(negated=True), (WHOLE,), "neg"))
+    denial = Foil(form._replace(negated=True), (WHOLE,), "neg")
+    yield Caption(form, denial)
 
 
 def denied_whole(draft: Draft, form: Form) -> Iterator[Caption]:
     """The form with a false atom, denied as a whole; the negative asserts the whole."""
     for _, _, false_form in _falsify(draft, form, draft.substitutes.atoms(form)):
-        yield Caption(false_form._replace(negated=True), Foil(false_form, (WHOLE,), "neg"))
+        assertion = Foil(false_form, (WHOLE,), "neg")
+        yield Caption(false_form._replace(negated=True), assertion)
 
 
 def _deniable(draft: Draft, form: Form) -> list[Atom]:
     """The atoms that can be denied; an object only if it is the last, because elsewhere "and no
     cube" is ambiguous."""
     last = len(form.objects) - 1
-    return [
-        atom for atom in draft.foils.deniable(form) if atom.type != "object" or atom.place == last
-    ]
+    deniable = []
+    for atom in draft.foils.deniable(form):
+        if atom.type != "object" or atom.place == last:
+            deniable.append(atom)
+    return deniable
 
 
 def _falsify(draft: Draft, form: Form, atoms: list[Atom]) -> Iterator[tuple[Atom, str, Form]]:
@@ -321,8 +332,10 @@ class TrainingTexts(Protocol):
         is_new = environment is not None and environment not in self._named_environments
         ways = _WAYS_OF_ATOMS if is_new else tuple(_CAPTIONS_BY_WAY)
         way = self._used_ways.pick(ways, draft.stream)
-        if environment is not None and way in _WAYS_OF_ATOMS and (is_new or draft.stream.below(2)):
-            self._named_environments.add(environment)
+        may_name_environment = environment is not None and way in _WAYS_OF_ATOMS
+        # Nothing is drawn where the environment is named in any case, or in none.
+        if may_name_environment and (is_new or draft.stream.below(2)):
+            self._named_environments.add(str(environment))
             form = form._replace(environment=environment)
 
         # Not every caption can be denied in every way: it is then asserted with a denial as its
@@ -373,7 +386,8 @@ class TrainingTexts(Protocol):
         for negative in self._negatives:
             # A caption that is denied as a whole has the denial as its only negative.
             if negative in FOILS_BY_KIND and not form.negated:
-                foils += draft.select_foils(FOILS_BY_KIND[negative](draft, form), form)
+                possible = FOILS_BY_KIND[negative](draft, form)
+                foils += draft.select_foils(possible, form)
         if denial is not None and "neg" in self._negatives:
             foils.append(denial)
 
@@ -387,7 +401,8 @@ class TrainingTexts(Protocol):
 
         def make_text(of_form: Form) -> Text:
             wording = dialect.wording(of_form) if dialect else ()
-            return Text(of_form, NEGATED if of_form.negated else template, wording)
+            template_of_form = NEGATED if of_form.negated else template
+            return Text(of_form, template_of_form, wording)
 
         true_text = make_text(form)
         candidates = [Candidate(true_text, "c", True)]
@@ -429,9 +444,12 @@ class TrainingTexts(Protocol):
             uses. If the requested template cannot say the forms, one of `natural`.
         """
         grammar = self.captioner.grammar
-        names = [self.captioner.template] if self.captioner.template else [*grammar.natural]
+        names = list(grammar.natural)
+        if self.captioner.template:
+            names = [self.captioner.template]
         if kind == "graded":
             names += _EVALUATION_TEMPLATES
+        # A form that is denied as a whole has the template NEGATED.
         undenied = [form for form in forms if not form.negated]
         for among in (names, grammar.natural):
             fitting = []

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import ImageColor
 from skimage.color import deltaE_ciede2000, rgb2lab
 
-from generator.inspection.appearance import encoded
+from generator.inspection.close_colors import encoded
 from generator.vocabulary.schema import Vocabulary
 
 Pixels = NDArray[np.float64]

@@ -13,15 +13,18 @@ from pydantic import ValidationError
 
 from generator.base.errors import UserError
 from generator.base.files import parse_toml
-from generator.inspection.appearance import LEAST_CONTRAST, alike, contrasts, too_close
+from generator.inspection.close_colors import too_close
 from generator.inspection.declared_colors import DeclaredColors
 from generator.inspection.legibility import LEGIBLE, SIDES, illegible, stage_of
 from generator.inspection.object_masks import object_masks
+from generator.inspection.outlines import alike
 from generator.inspection.swatches import rendered, single_scene
+from generator.inspection.texture_contrast import LEAST_CONTRAST, contrasts
 from generator.judge.lexicon import Lexicon, UnreadableError
 from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
-from generator.language.grammar import Grammar, declared_template
+from generator.language.grammar import Grammar
+from generator.language.templates import declared_template
 from generator.render.farm import default_workers
 from generator.vocabulary.english import plural_of
 from generator.vocabulary.families import shipped_families, vocabulary_text

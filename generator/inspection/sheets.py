@@ -117,7 +117,7 @@ def scenes_of(
 def _example_texts(benchmark: Benchmark, scenes: Sequence[str]) -> list[tuple[str, str, str]]:
     """(scene_id, true caption, foil) of each scene; a missing text is empty."""
     texts: dict[str, dict[str, str]] = {scene_id: {"c": "", "n": ""} for scene_id in scenes}
-    columns = (benchmark.candidates[name].to_pylist() for name in ("scene_id", "text_id", "slot"))
+    columns = [benchmark.candidates[name].to_pylist() for name in ("scene_id", "text_id", "slot")]
     rows = [row for row in zip(*columns, strict=True) if row[0] in texts]
     holdout = benchmark.holdout or {}
     if holdout.get("triples") and not holdout.get("bindings"):
@@ -130,11 +130,17 @@ def _example_texts(benchmark: Benchmark, scenes: Sequence[str]) -> list[tuple[st
         own = texts[scene_id]
         if slot in own and not own[slot]:
             own[slot] = benchmark.text_of[text_id]
-    return [(scene_id, texts[scene_id]["c"], texts[scene_id]["n"]) for scene_id in scenes]
+    examples = []
+    for scene_id in scenes:
+        own = texts[scene_id]
+        examples.append((scene_id, own["c"], own["n"]))
+    return examples
 
 
-Group = tuple[str, Sequence[tuple[Image.Image, Sequence[str]]]]
-"""A heading, and images with the texts beneath each."""
+CaptionedImage = tuple[Image.Image, Sequence[str]]
+"""An image, and the texts beneath it."""
+Group = tuple[str, Sequence[CaptionedImage]]
+"""A heading, and captioned images."""
 
 _BLANK = Image.new("RGB", (1, 1), _PAPER)
 
@@ -156,6 +162,7 @@ def contact_sheet(groups: Sequence[Group], width: int, title: str) -> Image.Imag
     factor = width // first_image.width or width / first_image.width
     size = (round(factor * first_image.width), round(factor * first_image.height))
     n_columns = max(len(images) for _, images in groups)
+    column_width = size[0] + _GAP
 
     # A group takes the columns of its images, or of its heading if that is longer.
     rows: list[list[Group]] = []
@@ -163,20 +170,27 @@ def contact_sheet(groups: Sequence[Group], width: int, title: str) -> Image.Imag
     for number, (heading, images) in enumerate(groups):
         if number == 0:
             heading = f"{heading}  ({title})"
-        n_of_heading = math.ceil(bold.getlength(heading) / (size[0] + _GAP))
+        n_of_heading = math.ceil(bold.getlength(heading) / column_width)
         n_needed = max(len(images), n_of_heading)
         if n_needed > n_free:
             rows.append([])
             n_free = n_columns
-        blanks: list[tuple[Image.Image, Sequence[str]]] = [(_BLANK, [])] * (n_needed - len(images))
+        n_blank = n_needed - len(images)
+        blanks: list[CaptionedImage] = [(_BLANK, [])] * n_blank
         rows[-1].append((heading, [*images, *blanks]))
         n_free -= n_needed
 
-    row_width = _GAP + n_columns * (size[0] + _GAP)
+    row_width = _GAP + n_columns * column_width
     strips = [_draw_row(row, size, row_width, bold) for row in rows]
-    height = _GAP + sum(strip.height for strip in strips)
-    sheet = Image.new("RGB", (strips[0].width, height), _PAPER)
-    top = _GAP
+    return _stack(strips, margin=_GAP)
+
+
+def _stack(strips: Sequence[Image.Image], margin: int = 0) -> Image.Image:
+    """Strips below one another, from a margin at the top on."""
+    width = max(strip.width for strip in strips)
+    height = margin + sum(strip.height for strip in strips)
+    sheet = Image.new("RGB", (width, height), _PAPER)
+    top = margin
     for strip in strips:
         sheet.paste(strip, (0, top))
         top += strip.height
@@ -195,33 +209,39 @@ def _draw_row(
         bold: The font of headings.
     """
     font = ImageFont.load_default(14)
+    image_width, image_height = size
+
+    # By group, image and text: the lines of the text.
     wrapped = []
     for _, images in groups:
-        texts_of_group = []
-        for _, image_texts in images:
-            texts_of_group.append([_wrap(text, font, size[0]) for text in image_texts])
-        wrapped.append(texts_of_group)
+        lines_of_group = []
+        for _, texts in images:
+            lines_of_group.append([_wrap(text, font, image_width) for text in texts])
+        wrapped.append(lines_of_group)
     # The n-th texts of all images begin at one height, below the longest of the texts before.
     n_lines = []
     for nth_texts in zip_longest(*chain.from_iterable(wrapped), fillvalue=()):
         n_lines.append(max(len(lines) for lines in nth_texts))
-    height = _HEADING + size[1] + sum(n_lines) * _LINE + _GAP
+    height_of_texts = sum(n_lines) * _LINE
+    height = _HEADING + image_height + height_of_texts + _GAP
+
     strip = Image.new("RGB", (width, height), _PAPER)
     pen = ImageDraw.Draw(strip)
     left = _GAP
-    for (heading, images), texts_of_images in zip(groups, wrapped, strict=True):
+    for (heading, images), lines_of_images in zip(groups, wrapped, strict=True):
         pen.text((left, 0), heading, _INK, bold)
-        for (image, _), texts in zip(images, texts_of_images, strict=True):
-            is_smaller = image.width > size[0]
-            filter_ = Image.Resampling.LANCZOS if is_smaller else Image.Resampling.NEAREST
+        for (image, _), lines_of_texts in zip(images, lines_of_images, strict=True):
+            # Enlarged pixels stay sharp.
+            is_reduced = image.width > image_width
+            filter_ = Image.Resampling.LANCZOS if is_reduced else Image.Resampling.NEAREST
             strip.paste(image.resize(size, filter_), (left, _HEADING))
-            top = _HEADING + size[1] + 2
-            for n, lines in enumerate(texts):
+            top = _HEADING + image_height + 2
+            for n, lines in enumerate(lines_of_texts):
                 ink = _INK if n == 0 else _FAINT
                 for line_number, line in enumerate(lines):
                     pen.text((left, top + line_number * _LINE), line, ink, font)
                 top += n_lines[n] * _LINE
-            left += size[0] + _GAP
+            left += image_width + _GAP
     return strip
 
 
@@ -276,23 +296,20 @@ def draw_grid(root: Path, benchmark_name: str | None, out: Path) -> Path:
     else:
         grids = [combination_grid(dataset.world, holdout_data)]
     tables = [_draw_grid_table(grid) for grid in grids]
-    size = (max(table.width for table in tables), sum(table.height for table in tables))
-    sheet = Image.new("RGB", size, _PAPER)
-    top = 0
-    for table in tables:
-        sheet.paste(table, (0, top))
-        top += table.height
-    return save_sheet(sheet, out)
+    return save_sheet(_stack(tables), out)
 
 
 def _draw_grid_table(grid: CombinationGrid) -> Image.Image:
     """A grid with its title, and the names of its rows and columns."""
     font, bold = ImageFont.load_default(14), ImageFont.load_default(20)
-    label_width = max(round(font.getlength(value)) for value in grid.rows) + 2 * _CELL_GAP
+    longest_label = max(round(font.getlength(value)) for value in grid.rows)
+    label_width = longest_label + 2 * _CELL_GAP
     step = THUMBNAIL_SIDE + _CELL_GAP
+    # Below the title and the names of the columns.
     first_row = 2 * _GRID_HEADING + _CELL_GAP
-    size = (label_width + len(grid.categories) * step, first_row + len(grid.rows) * step)
-    sheet = Image.new("RGB", size, _PAPER)
+    width = label_width + len(grid.categories) * step
+    height = first_row + len(grid.rows) * step
+    sheet = Image.new("RGB", (width, height), _PAPER)
     pen = ImageDraw.Draw(sheet)
 
     pen.text((_CELL_GAP, 4), f"{grid.title}, framed: held out", _INK, bold)

@@ -105,16 +105,19 @@ def _cells_of_level(
     level: str, complexity: tuple[int, int], n_kinds: int, n_slots: int, most_objects: int
 ) -> Iterator[Cell]:
     """Yield the cells of a level with N in `complexity`, by N."""
-    least, greatest = LEVELS[level]
-    for n_atoms in range(max(least, complexity[0]), min(greatest, complexity[1]) + 1):
+    least_of_level, greatest_of_level = LEVELS[level]
+    least = max(least_of_level, complexity[0])
+    greatest = min(greatest_of_level, complexity[1])
+    for n_atoms in range(least, greatest + 1):
         for n_objects in range(1, min(n_atoms, most_objects) + 1):
+            most_attributes = n_objects * n_kinds
+            # A relation of a slot joins two objects that no other relation of it joins.
+            most_relations = n_slots * (n_objects // 2)
             for n_attributes in range(n_atoms - n_objects + 1):
                 n_relations = n_atoms - n_objects - n_attributes
-                # A relation of a slot joins two objects that no other relation of it joins.
-                possible = n_attributes <= n_objects * n_kinds and n_relations <= n_slots * (
-                    n_objects // 2
-                )
-                if possible and level_of(n_attributes, n_relations) == level:
+                if n_attributes > most_attributes or n_relations > most_relations:
+                    continue
+                if level_of(n_attributes, n_relations) == level:
                     yield Cell(level, n_objects, n_attributes, n_relations)
 
 

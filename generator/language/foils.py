@@ -98,7 +98,9 @@ class Substitutes:
         if atom.type == "relation":
             return form.relations[atom.place].relation
         mention = form.objects[atom.place]
-        return str(mention.category) if atom.type == "object" else mention.values[atom.kind]
+        if atom.type == "object":
+            return str(mention.category)
+        return mention.values[atom.kind]
 
     def alternatives(self, form: Form, atom: Atom, facts: Facts) -> list[str]:
         """List the values that may replace an atom's value in a form about a scene.
@@ -116,11 +118,13 @@ class Substitutes:
         """
         own = self.value(form, atom)
         if atom.type == "object":
-            present = {*facts.categories, *(mention.category for mention in form.objects)}
+            in_form = {mention.category for mention in form.objects}
+            present = in_form.union(facts.categories)
             return [name for name in self.categories(own) if name not in present]
         if atom.type == "attribute":
             return [value for value in self.values(atom.kind, own) if value != own]
-        return self.relations(form, atom, self.axes.interchangeable(self.axes.axis_of(own)))
+        axes = self.axes.interchangeable(self.axes.axis_of(own))
+        return self.relations(form, atom, axes)
 
     def relations(self, form: Form, atom: Atom, axes: Iterable[int]) -> list[str]:
         """List the relations that may replace a relation. Skips other slots that one of its two
@@ -176,8 +180,12 @@ def _group_alike(
     names: list[str], alike_by: Callable[[str], object] | None
 ) -> dict[str, list[str]]:
     """For each name, the names with the same result of `alike_by`; all names if it is None."""
-    keys = {name: alike_by(name) if alike_by else None for name in names}
-    return {name: [other for other in names if keys[other] == keys[name]] for name in names}
+    if alike_by is None:
+        return dict.fromkeys(names, names)
+    members: dict[object, list[str]] = {}
+    for name in names:
+        members.setdefault(alike_by(name), []).append(name)
+    return {name: members[alike_by(name)] for name in names}
 
 
 class Foil(NamedTuple):
@@ -219,7 +227,8 @@ class Foils:
         """
         if atom.type == "relation":
             link = form.relations[atom.place]
-            links = _put(form.relations, atom.place, link._replace(relation=value))
+            changed_link = link._replace(relation=value)
+            links = _put(form.relations, atom.place, changed_link)
             change = f"{link.subject}-{link.object}:relation:{link.relation}>{value}"
             return Foil(form._replace(relations=links), (change,), kind)
         mention = form.objects[atom.place]
@@ -280,7 +289,8 @@ class Foils:
         """
         name = form.relations[relation].relation
         opposite = self._vocabulary.relations[name].opposite
-        return self.replace_atom(form, Atom("relation", relation, "relation"), opposite, "flip")
+        atom = Atom("relation", relation, "relation")
+        return self.replace_atom(form, atom, opposite, kind="flip")
 
     def split_compound(self, form: Form, atom: Atom, value: str, category: str) -> Foil:
         """HN-COMP: split a compound over two objects, each completed by a false atom.
@@ -301,12 +311,10 @@ class Foils:
         place = atom.place
         mention = form.objects[place]
         true_value = mention.values[atom.kind]
-        objects = (
-            *form.objects[:place],
-            mention.with_value(atom.kind, value),
-            Mention(category, ((atom.kind, true_value),)),
-            *form.objects[place + 1 :],
-        )
+        with_false_value = mention.with_value(atom.kind, value)
+        with_false_category = Mention(category, ((atom.kind, true_value),))
+        before, after = form.objects[:place], form.objects[place + 1 :]
+        objects = (*before, with_false_value, with_false_category, *after)
 
         def new_place(end: int) -> int:
             return end + 1 if end > place else end
@@ -330,17 +338,17 @@ class Foils:
         Returns:
             The foil.
         """
-        first_part = self.replace_atom(form, *first)
-        second_part = self.replace_atom(form, *second)
-        n_objects = len(form.objects)
-        second_links = tuple(
-            link.moved(lambda end: end + n_objects) for link in second_part.form.relations
-        )
-        joined = Form(
-            first_part.form.objects + second_part.form.objects,
-            first_part.form.relations + second_links,
-        )
-        return Foil(joined, first_part.changed + second_part.changed, "comp")
+        first_foil = self.replace_atom(form, *first)
+        second_foil = self.replace_atom(form, *second)
+        one, other = first_foil.form, second_foil.form
+
+        # The objects of the second part come after those of the first.
+        def new_place(end: int) -> int:
+            return end + len(one.objects)
+
+        other_links = tuple(link.moved(new_place) for link in other.relations)
+        joined = Form(one.objects + other.objects, one.relations + other_links)
+        return Foil(joined, first_foil.changed + second_foil.changed, "comp")
 
     def deny(self, form: Form, atom: Atom) -> Form:
         """HN-NEG: deny one atom of a form: "that is not red", "no cube", "is not to the left of".
@@ -360,7 +368,8 @@ class Foils:
             denied = mention._replace(count=0)
         else:
             denied_value = (atom.kind, mention.values[atom.kind])
-            denied = mention.without_kind(atom.kind)._replace(without=(denied_value,))
+            others_asserted = mention.without_kind(atom.kind)
+            denied = others_asserted._replace(without=(denied_value,))
         return form._replace(objects=_put(form.objects, atom.place, denied))
 
     def deniable(self, form: Form) -> list[Atom]:
@@ -425,8 +434,9 @@ class Foils:
         false.
         """
         for link in form.relations:
-            subject, other = form.objects[link.subject], form.objects[link.object]
-            if (subject.category, link.relation, other.category) in self._impossible:
+            subject = form.objects[link.subject].category
+            other = form.objects[link.object].category
+            if (subject, link.relation, other) in self._impossible:
                 return False
         return True
 
@@ -439,8 +449,9 @@ class Foils:
                 j: second._replace(category=first.category),
             }
             yield self.change_mentions(form, changed_mentions, "swap")
-        for kind in first.values:
-            if kind in second.values and first.values[kind] != second.values[kind]:
+        for kind, value in first.attributes:
+            # An exchange of equal values would change nothing.
+            if second.values.get(kind, value) != value:
                 yield self.exchange_values(form, kind, i, j)
 
     def _moves(self, form: Form, source: int, target: int) -> Iterator[Foil]:
@@ -449,6 +460,7 @@ class Foils:
         giver, taker = form.objects[source], form.objects[target]
         denied_kinds = [kind for kind, _ in taker.without]
         for kind, value in giver.attributes:
+            # "a cube that is not red" with the value blue would say the color twice.
             if kind not in taker.values and kind not in denied_kinds:
                 changed_mentions = {
                     source: giver.without_kind(kind),
@@ -479,12 +491,13 @@ class Foils:
         Returns:
             The foil, with a change for each category and each value that differs.
         """
-        objects = tuple(new.get(place, mention) for place, mention in enumerate(form.objects))
+        objects = list(form.objects)
         changes = []
         for place, mention in new.items():
+            objects[place] = mention
             for name, before, after in self._differences(form.objects[place], mention):
                 changes.append(f"{place}:{name}:{before}>{after}")
-        return Foil(form._replace(objects=objects), tuple(changes), kind)
+        return Foil(form._replace(objects=tuple(objects)), tuple(changes), kind)
 
     def _differences(self, old: Mention, new: Mention) -> Iterator[tuple[str, str, str]]:
         """Yield the kind, the old and the new value of each difference; an empty value where a

@@ -2,7 +2,9 @@
 form names."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
+from itertools import product
 from typing import Any, NamedTuple
 
 from generator.dataset.own_frames import is_own_direction
@@ -51,12 +53,13 @@ class Mention(NamedTuple):
 
     def with_value(self, kind: str, value: str) -> "Mention":
         """The mention with the value of one kind added or replaced."""
-        attributes = tuple(sorted({**self.values, kind: value}.items()))
-        return self._replace(attributes=attributes)
+        values = {**self.values, kind: value}
+        return self._replace(attributes=tuple(sorted(values.items())))
 
     def without_kind(self, kind: str) -> "Mention":
         """The mention without its attribute of one kind."""
-        return self._replace(attributes=tuple(pair for pair in self.attributes if pair[0] != kind))
+        others = [pair for pair in self.attributes if pair[0] != kind]
+        return self._replace(attributes=tuple(others))
 
 
 class Link(NamedTuple):
@@ -130,11 +133,15 @@ class Form(NamedTuple):
 
     def reordered(self, i: int, j: int) -> "Form":
         """The form with mentions i and j in exchanged places; its meaning stays the same."""
+        objects = list(self.objects)
+        objects[i], objects[j] = objects[j], objects[i]
         exchanged = {i: j, j: i}
-        places = range(len(self.objects))
-        objects = tuple(self.objects[exchanged.get(place, place)] for place in places)
-        links = tuple(link.moved(lambda end: exchanged.get(end, end)) for link in self.relations)
-        return self._replace(objects=objects, relations=links)
+
+        def new_place(end: int) -> int:
+            return exchanged.get(end, end)
+
+        links = tuple(link.moved(new_place) for link in self.relations)
+        return self._replace(objects=tuple(objects), relations=links)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready data; fields at their default are omitted (docs/language.md, Forms)."""
@@ -188,10 +195,10 @@ def merge_equal_mentions(form: Form) -> Form:
     >>> merge_equal_mentions(Form((Mention("cube"), Mention("cube")))).objects[0].count
     2
     """
-    numbers: dict[Mention, int] = {}
-    for mention in form.objects:
-        numbers[mention] = numbers.get(mention, 0) + 1
-    return form._replace(objects=tuple(mention._replace(count=n) for mention, n in numbers.items()))
+    # A Counter keeps the order in which mentions first occur.
+    numbers = Counter(form.objects)
+    merged = [mention._replace(count=n) for mention, n in numbers.items()]
+    return form._replace(objects=tuple(merged))
 
 
 def count_held_out(form: Form, holdout: Holdout) -> int:
@@ -233,7 +240,8 @@ def names_triple(form: Form, link: Link, holdout: Holdout) -> bool:
     Returns:
         Whether it is; False where a mention names no category.
     """
-    subject, other = form.objects[link.subject].category, form.objects[link.object].category
+    subject = form.objects[link.subject].category
+    other = form.objects[link.object].category
     if subject is None or other is None:
         return False
     return holdout.holds_out_triple(subject, link.relation, other)
@@ -282,7 +290,8 @@ def relations_fit_split(form: Form, split: str, holdout: Holdout) -> bool:
 
 def _is_held_out_in_another_turn(form: Form, link: Link, holdout: Holdout) -> bool:
     """Whether a relation is an own direction of a named object that this turn does not hold out."""
-    subject, other = form.objects[link.subject].category, form.objects[link.object].category
+    subject = form.objects[link.subject].category
+    other = form.objects[link.object].category
     if subject is None or other is None or not is_own_direction(link.relation):
         return False
     return not holdout.holds_out_triple(subject, link.relation, other)
@@ -323,4 +332,4 @@ def _denies_binding(mention: Mention, holdout: Holdout) -> bool:
     categories = [value for kind, value in mention.without if kind == holdout.category]
     if mention.category is not None:
         categories.append(mention.category)
-    return any(holdout.holds_out(value, category) for value in values for category in categories)
+    return any(holdout.holds_out(*binding) for binding in product(values, categories))

@@ -48,16 +48,19 @@ class Facts:
         return self._fitting[mention]
 
     def _fits(self, mention: Mention, i: int) -> bool:
+        if mention.category not in (None, self.categories[i]):
+            return False
         values = self.values[i]
-        return (
-            mention.category in (None, self.categories[i])
-            and all(values.get(kind) == value for kind, value in mention.attributes)
-            and all(self._value(kind, i) != value for kind, value in mention.without)
-        )
+        for kind, value in mention.attributes:
+            if values.get(kind) != value:
+                return False
+        return all(self._value(kind, i) != value for kind, value in mention.without)
 
     def _value(self, kind: str, i: int) -> str | None:
         """The value of object i of an attribute kind, or its category for the category word."""
-        return self.categories[i] if kind == self._category_kind else self.values[i].get(kind)
+        if kind == self._category_kind:
+            return self.categories[i]
+        return self.values[i].get(kind)
 
 
 def decide(form: Form, facts: Facts) -> Truth:
@@ -125,8 +128,10 @@ def _decide_counted(form: Form, facts: Facts) -> Truth:
 def _shares_objects(form: Form, place: int, facts: Facts) -> bool:
     """Whether an object of the scene fits the mention at `place` and another mention too."""
     own = set(facts.fitting(form.objects[place]))
-    others = [mention for i, mention in enumerate(form.objects) if i != place]
-    return any(not own.isdisjoint(facts.fitting(mention)) for mention in others)
+    for other_place, mention in enumerate(form.objects):
+        if other_place != place and not own.isdisjoint(facts.fitting(mention)):
+            return True
+    return False
 
 
 class _Condition(NamedTuple):
@@ -154,21 +159,24 @@ def _decide_single(fitting: Sequence[Sequence[int]], links: Sequence[Link], fact
     # Without denials, every mention needs an object.
     if not all(fitting) and all(link.holds for link in links):
         return False
-    existing = _decide_assignments(fitting, [_Condition(link, None) for link in links], facts)
-    open_links = [
-        link
-        for link in links
-        # Where another relation names the object too, it exists in both readings. A relation of
-        # three objects has only the first reading.
-        if not link.holds and not link.also and _object_in_no_other(link, links)
-    ]
-    if not open_links:
-        return existing
 
-    open_places = {link.object for link in open_links}
-    conditions = [
-        _Condition(link, fitting[link.object] if link in open_links else None) for link in links
-    ]
+    # First reading: the object exists.
+    conditions = [_Condition(link, None) for link in links]
+    existing = _decide_assignments(fitting, conditions, facts)
+
+    # Second reading, of the links that have it: the relation holds to no such object. Where another
+    # relation names the object too, it exists in both readings. A relation of three objects has
+    # only the first reading.
+    conditions = []
+    open_places = set()
+    for link in links:
+        denied_of = None
+        if not link.holds and not link.also and _object_in_no_other(link, links):
+            open_places.add(link.object)
+            denied_of = fitting[link.object]
+        conditions.append(_Condition(link, denied_of))
+    if not open_places:
+        return existing
     of_none = _decide_assignments(fitting, conditions, facts, unassigned=open_places)
     return existing if existing == of_none else None
 
@@ -261,6 +269,7 @@ def _decide_condition(condition: _Condition, assignment: Mapping[int, int], fact
             return truth
         return not truth
 
+    # An object has no relation to itself.
     truths = [holds[subject][obj] for obj in condition.denied_of if obj != subject]
     if True in truths:
         return False
@@ -307,11 +316,12 @@ def _decide_ends(poses: Sequence[Pose], relation: Relation, ends: tuple[int, ...
     if len({*ends}) < len(ends):
         return [None] * len(objects)
     truths: list[Truth] = []
+    poses_of_ends = [poses[end] for end in ends]
     for i in objects:
         if i in ends:
             truths.append(None)
         else:
-            margin = axis.margin(relation.name, [poses[end] for end in (*ends, i)], distance)
+            margin = axis.margin(relation.name, [*poses_of_ends, poses[i]], distance)
             truths.append(decided(margin, relation))
     return truths
 
@@ -328,23 +338,23 @@ class Axes:
             names = tuple(sorted({name, relation.opposite}))
             if names not in self.relations:
                 self.relations.append(names)
-        self._axis_of = {name: axis for axis, names in enumerate(self.relations) for name in names}
+        self._axis_of: dict[str, int] = {}
+        for axis, names in enumerate(self.relations):
+            self._axis_of |= dict.fromkeys(names, axis)
 
         rules = [declared[names[0]].axis for names in self.relations]
         self._symmetric = [rule.symmetric for rule in rules]
         self._is_direction = [rule.planned_by in ORDERS for rule in rules]
-        stacking = [axis for axis, rule in enumerate(rules) if rule.planned_by == "stacks"]
-        self._stacking = stacking[0] if stacking else None
+        planned_by = [rule.planned_by for rule in rules]
+        self._stacking = planned_by.index("stacks") if "stacks" in planned_by else None
 
-        # An object that rests on another is near it, so distance and stacking share a slot.
-        nearness = [
-            axis for axis, rule in enumerate(rules) if rule.planned_by in ("clumps", "stacks")
-        ]
-        self.slots = [
-            nearness[0] if axis in nearness else axis for axis in range(len(self.relations))
-        ]
+        self.slots = list(range(len(self.relations)))
         """The slot of each axis. A caption gives an object at most one relation of each slot, so
         that no relation of a caption follows from others."""
+        nearness = [axis for axis in self.slots if planned_by[axis] in ("clumps", "stacks")]
+        for axis in nearness:
+            # An object that rests on another is near it, so distance and stacking share a slot.
+            self.slots[axis] = nearness[0]
 
     @property
     def general(self) -> list[int]:

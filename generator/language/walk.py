@@ -142,8 +142,10 @@ class Walker:
         """Whether every choice of objects has fewer sayable attributes than the cell asks for."""
         if sayable is None:
             return cell.n_attributes > cell.n_objects * len(self._kinds)
+        # The objects with the most attributes are the best choice.
         n_sayable = sorted((len(sayable(obj)) for obj in eligible), reverse=True)
-        return sum(n_sayable[: cell.n_objects]) < cell.n_attributes
+        most = sum(n_sayable[: cell.n_objects])
+        return most < cell.n_attributes
 
     def _walk_relations(
         self, facts: Facts, cell: Cell, eligible: Sequence[int], stream: Stream, apart: bool
@@ -188,7 +190,9 @@ class Walker:
             if jumps and unvisited and len(objects) < cell.n_objects:
                 here = unvisited.pop()
                 objects.append(here)
-        return objects + unvisited[: cell.n_objects - len(objects)], links
+        # Objects without relations fill the rest.
+        n_missing = cell.n_objects - len(objects)
+        return objects + unvisited[:n_missing], links
 
     def _draw_step(
         self,
@@ -236,7 +240,9 @@ class Walker:
         options = visited
         if new and (not visited or stream.uniform(0, 1) < _NEW_OBJECT_PROBABILITY):
             options = new
-        return options[stream.below(len(options))] if options else None
+        if not options:
+            return None
+        return options[stream.below(len(options))]
 
 
 def _mentions(
@@ -246,7 +252,8 @@ def _mentions(
     place and kind."""
     attributes: list[list[tuple[str, str]]] = [[] for _ in objects]
     for place, kind in named:
-        attributes[place].append((kind, facts.values[objects[place]][kind]))
+        values = facts.values[objects[place]]
+        attributes[place].append((kind, values[kind]))
     mentions = []
     for obj, pairs in zip(objects, attributes, strict=True):
         mentions.append(Mention(facts.categories[obj], tuple(sorted(pairs))))
@@ -297,17 +304,25 @@ def _draw_part(whole: Subgraph, cell: Cell, stream: Stream) -> tuple[list[int], 
     links: list[Link] = []
     unused = stream.shuffled(whole.form.relations)
     while len(links) < cell.n_relations:
-        fitting = [link for link in unused if len({*places, *link.ends}) <= cell.n_objects]
+        visited = set(places)
+        fitting = []
+        connected = []
+        for link in unused:
+            if len(visited.union(link.ends)) <= cell.n_objects:
+                fitting.append(link)
+                if not visited.isdisjoint(link.ends):
+                    connected.append(link)
         if not fitting:
             return None
-        connected = [link for link in fitting if not {*places}.isdisjoint(link.ends)]
         link = connected[0] if connected else fitting[0]
         unused.remove(link)
         places += [end for end in link.ends if end not in places]
         links.append(link)
 
-    unnamed = stream.shuffled([place for place in range(n_places) if place not in places])
-    places += unnamed[: cell.n_objects - len(places)]
+    # Objects without relations fill the rest.
+    unnamed = [place for place in range(n_places) if place not in places]
+    n_missing = cell.n_objects - len(places)
+    places += stream.shuffled(unnamed)[:n_missing]
     new_place = {place: number for number, place in enumerate(places)}
     moved_links = [link.moved(new_place.__getitem__) for link in links]
     return [whole.objects[place] for place in places], moved_links

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from generator.base.streams import Stream
 from generator.language.complexity import LeastUsed
 from generator.language.form import Form
-from generator.language.grammar import Place, Wording
+from generator.language.phrases import Place, Wording
 from generator.vocabulary.schema import Vocabulary
 
 _RELATION = "relation"

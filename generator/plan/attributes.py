@@ -1,9 +1,10 @@
 """Completes drafts of scenes: values of the untested kinds, depth orders, on which own side of an
 object another stands, environments, and the directions in which the camera looks."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice, product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,9 +17,10 @@ from generator.scene.own_side import OwnSide
 from generator.scene.planned import Attributes, Planned
 from generator.vocabulary.environments import Environment
 from generator.vocabulary.materials import AttributeValue, linear_of
+from generator.vocabulary.schema import Vocabulary
 
-# Scenes completed at a time. Counts carry over from one block to the next.
-_BLOCK = 5_000
+# Scenes completed at a time. Counts carry over from one portion to the next.
+_PORTION = 5_000
 
 # Least CIEDE2000 between a value and the ground, chosen by hand: wood in the desert and the forest
 # has to be below, and wider limits left the places too unevenly filled. They follow renders only
@@ -35,6 +37,14 @@ Colors = tuple[tuple[float, float, float], ...]
 
 _Object = tuple[str, Attributes]
 """Category, and attribute values by kind."""
+
+
+class _Tested(NamedTuple):
+    """What is tested about an object. Its untested values must not predict any of it."""
+
+    place: int
+    value: str
+    category: str
 
 
 class AttributeSampler:
@@ -59,21 +69,18 @@ class AttributeSampler:
         self._sector_counts = CellCounts()
         self._depth_counts = CellCounts()
         self._own_side_counts = CellCounts()
+        # The environments in which each value (kind, name) vanishes.
         self._hidden_in: dict[tuple[str, str], set[str]] = {}
         for kind, values in rule.vocabulary.attributes.items():
             for name, value in values.items():
-                self._hidden_in[kind, name] = {
-                    environment
-                    for environment, spec in rule.vocabulary.environments.items()
-                    if vanishes(value, spec)
-                }
+                self._hidden_in[kind, name] = _environments_that_hide(value, rule.vocabulary)
         # Few objects are distinct, so scenes share them: a plan has millions.
         self._shared_objects: dict[tuple[str, ...], _Object] = {}
 
     def complete(self, drafts: Iterator[Planned]) -> Iterator[Planned]:
         """Yield the completed scenes. Drafts are drawn some thousands at a time."""
-        while block := list(islice(drafts, _BLOCK)):
-            yield from self.fill(block)
+        while portion := list(islice(drafts, _PORTION)):
+            yield from self.fill(portion)
 
     def fill(self, drafts: Sequence[Planned]) -> Iterator[Planned]:
         """Yield the scenes with all attributes, an environment, a viewing direction, a depth order
@@ -84,6 +91,8 @@ class AttributeSampler:
         """
         arrangements = [draft.arrangement(self._tested) for draft in drafts]
         contents = self._draw_contents(arrangements)
+        # Own sides are balanced over depths, environments depend on the colours of the objects, and
+        # directions on the environment.
         depth_orders = self._choose_depth_orders(drafts)
         own_sides = self._choose_own_sides(drafts, depth_orders)
         environments = self._choose_environments(arrangements, contents)
@@ -102,12 +111,12 @@ class AttributeSampler:
 
     def _draw_contents(self, arrangements: Sequence[Arrangement]) -> list[tuple[_Object, ...]]:
         """The objects of each scene, with values of all kinds."""
-        spots = [
-            (place, value, category)
-            for arrangement in arrangements
-            for place, (value, category) in enumerate(arrangement)
-        ]
-        values_of_kind = [iter(self._choose_values(kind, spots)) for kind in self._untested]
+        tested = []
+        for arrangement in arrangements:
+            for place, (value, category) in enumerate(arrangement):
+                tested.append(_Tested(place, value, category))
+        # For each kind, a value for each object of all scenes in turn.
+        values_of_kind = [iter(self._choose_values(kind, tested)) for kind in self._untested]
         contents = []
         for arrangement in arrangements:
             objects = []
@@ -125,43 +134,45 @@ class AttributeSampler:
         key = (category, tested_value, *untested_values)
         return self._shared_objects.setdefault(key, (category, attributes))
 
-    def _choose_values(self, kind: str, spots: Sequence[tuple[int, str, str]]) -> list[str]:
+    def _choose_values(self, kind: str, objects: Sequence[_Tested]) -> list[str]:
         """A value of an untested kind for each object, balanced overall and for each place, tested
         value and category.
 
         A value of weight w is w options with a cell each. All options are equally frequent, so the
         value is w times as frequent as one of weight 1.
-
-        `spots`: (place, tested value, category) of each object.
         """
         counts = self._attribute_counts[kind]
         values: list[tuple[str, int]] = []
         for name, value in self._vocabulary.attributes[kind].items():
             values += [(name, number) for number in range(value.weight)]
-        options_of_spot: dict[tuple[int, str, str], list[Cells]] = {}
-        for spot in spots:
-            if spot in options_of_spot:
+        # Few objects differ in what is tested, so those that do not share their options.
+        options_of: dict[_Tested, list[Cells]] = {}
+        for tested in objects:
+            if tested in options_of:
                 continue
-            place, tested_value, category = spot
-            classes = ("all", ("place", place), ("value", tested_value), ("object", category))
-            options_of_spot[spot] = [
-                tuple(counts.cell(class_key, value) for class_key in classes) for value in values
-            ]
-        choices = choose([options_of_spot[spot] for spot in spots], counts, self._stream)
-        return [values[choice][0] for choice in choices]
+            by_place = ("place", tested.place)
+            by_value = ("value", tested.value)
+            by_category = ("object", tested.category)
+            classes = ("all", by_place, by_value, by_category)
+            options_of[tested] = _options(counts, classes, values)
+        choices = choose([options_of[tested] for tested in objects], counts, self._stream)
+        names = [name for name, _ in values]
+        return [names[choice] for choice in choices]
 
     def _choose_depth_orders(self, drafts: Sequence[Planned]) -> list[tuple[int, ...]]:
         """The drafted depth orders; of two objects that are not stacked, each is in front equally
         often."""
-        orders_of_draft = [self._possible_depth_orders(draft) for draft in drafts]
-        reversible = [i for i, orders in enumerate(orders_of_draft) if len(orders) == 2]
-        options = [
-            [self._depth_cells(drafts[i], order) for order in orders_of_draft[i]]
-            for i in reversible
-        ]
+        possible = [self._possible_depth_orders(draft) for draft in drafts]
+        reversible = [row for row, orders in enumerate(possible) if len(orders) == 2]
+        options = []
+        for row in reversible:
+            options.append([self._depth_cells(drafts[row], order) for order in possible[row]])
         choices = choose(options, self._depth_counts, self._stream)
-        choice_of_draft = dict(zip(reversible, choices, strict=True))
-        return [orders[choice_of_draft.get(i, 0)] for i, orders in enumerate(orders_of_draft)]
+
+        chosen = [orders[0] for orders in possible]
+        for row, choice in zip(reversible, choices, strict=True):
+            chosen[row] = possible[row][choice]
+        return chosen
 
     def _possible_depth_orders(self, draft: Planned) -> list[tuple[int, ...]]:
         """The depth order and, for two unstacked objects, the reversed one if it is possible in the
@@ -185,10 +196,8 @@ class AttributeSampler:
 
     def _depth_cells(self, draft: Planned, depth_order: tuple[int, ...]) -> Cells:
         cells = []
-        arrangement = draft.arrangement(self._tested)
-        for place, ((value, category), rank) in enumerate(
-            zip(arrangement, depth_order, strict=True)
-        ):
+        for place, (value, category) in enumerate(draft.arrangement(self._tested)):
+            rank = depth_order[place]
             for class_key in (("place", place), ("value", value), ("object", category)):
                 cells.append(self._depth_counts.cell(class_key, rank))
         return tuple(cells)
@@ -214,13 +223,15 @@ class AttributeSampler:
     def _possible_own_sides(self, draft: Planned) -> list[tuple[OwnSide, ...]]:
         """The own sides of a draft and their opposites, in all combinations that are in the same
         split."""
+        # For each side, the drafted one or its opposite.
         alternatives = []
         for side in draft.own_sides:
             opposite = AXIS_OF[side.relation].opposite(side.relation)
             alternatives.append((side, side._replace(relation=opposite)))
         possible = []
         for sides in product(*alternatives):
-            if sides == draft.own_sides or self._is_in_its_split(draft._replace(own_sides=sides)):
+            changed = draft._replace(own_sides=sides)
+            if sides == draft.own_sides or self._is_in_its_split(changed):
                 possible.append(sides)
         # Sorted, so that the draft does not come first more often than others.
         return sorted(possible)
@@ -232,8 +243,10 @@ class AttributeSampler:
         for side in sides:
             axis = AXIS_OF[side.relation].rules
             category, _ = draft.objects[side.object]
-            spot = (side.object, depth_order[side.object])
-            for class_key in (axis, (axis, "object", category), (axis, "spot", spot)):
+            place_and_depth = (side.object, depth_order[side.object])
+            by_category = (axis, "object", category)
+            by_position = (axis, "position", place_and_depth)
+            for class_key in (axis, by_category, by_position):
                 cells.append(self._own_side_counts.cell(class_key, side.relation))
         return tuple(cells)
 
@@ -246,13 +259,7 @@ class AttributeSampler:
         possible = [self._possible_environments(objects) for objects in contents]
         options: list[list[Cells]] = []
         for arrangement, environments in zip(arrangements, possible, strict=True):
-            classes = _scene_classes(arrangement)
-            options.append(
-                [
-                    tuple(counts.cell(class_key, environment) for class_key in classes)
-                    for environment in environments
-                ]
-            )
+            options.append(_options(counts, _scene_classes(arrangement), environments))
         choices = choose(options, counts, self._stream)
         return [
             environments[choice] for environments, choice in zip(possible, choices, strict=True)
@@ -266,7 +273,8 @@ class AttributeSampler:
             for kind_and_value in attributes.items():
                 hidden |= self._hidden_in[kind_and_value]
         environments = list(self._vocabulary.environments)
-        return [name for name in environments if name not in hidden] or environments
+        visible_in = [name for name in environments if name not in hidden]
+        return visible_in or environments
 
     def _draw_yaws(
         self, arrangements: Sequence[Arrangement], environments: Sequence[str]
@@ -276,6 +284,7 @@ class AttributeSampler:
         sectors_of_scene = [
             self._vocabulary.environments[environment].sectors for environment in environments
         ]
+        # A world that looks in one direction only draws no numbers for it.
         if all(sectors == ((0.0, 0.0),) for sectors in sectors_of_scene):
             return [0.0] * len(sectors_of_scene)
         counts = self._sector_counts
@@ -283,18 +292,27 @@ class AttributeSampler:
         for arrangement, environment, sectors in zip(
             arrangements, environments, sectors_of_scene, strict=True
         ):
+            # Sectors of different environments have nothing in common but their numbers.
             classes = [(environment, class_key) for class_key in _scene_classes(arrangement)]
-            options.append(
-                [
-                    tuple(counts.cell(class_key, number) for class_key in classes)
-                    for number in range(len(sectors))
-                ]
-            )
+            options.append(_options(counts, classes, range(len(sectors))))
         choices = choose(options, counts, self._stream)
-        return [
-            round(self._stream.uniform(*sectors[choice]) % 360, 3)
-            for sectors, choice in zip(sectors_of_scene, choices, strict=True)
-        ]
+
+        yaws = []
+        for sectors, choice in zip(sectors_of_scene, choices, strict=True):
+            yaw = self._stream.uniform(*sectors[choice])
+            # A sector may end beyond 360.
+            yaws.append(round(yaw % 360, 3))
+        return yaws
+
+
+def _options(
+    counts: CellCounts, classes: Sequence[Hashable], names: Iterable[Hashable]
+) -> list[Cells]:
+    """For each name that may be chosen, its cell in each of the classes."""
+    options = []
+    for name in names:
+        options.append(tuple(counts.cell(class_key, name) for class_key in classes))
+    return options
 
 
 def _scene_classes(arrangement: Arrangement) -> list[Hashable]:
@@ -304,6 +322,15 @@ def _scene_classes(arrangement: Arrangement) -> list[Hashable]:
     for value, category in arrangement:
         classes += [("value", value), ("object", category)]
     return classes
+
+
+def _environments_that_hide(value: AttributeValue, vocabulary: Vocabulary) -> set[str]:
+    """The environments on whose ground a value vanishes."""
+    hiding = set()
+    for name, environment in vocabulary.environments.items():
+        if vanishes(value, environment):
+            hiding.add(name)
+    return hiding
 
 
 def vanishes(value: AttributeValue, environment: Environment) -> bool:
@@ -324,8 +351,9 @@ def vanishes(value: AttributeValue, environment: Environment) -> bool:
         return False
     ground_colors = tuple(map(linear_of, environment.ground.colors))
     if value.texture is not None and value.texture.colors:
-        marks = tuple(map(linear_of, value.texture.colors))
-        return _mean_color_distance(marks, ground_colors) < _VANISHING_TEXTURE_DISTANCE
+        texture_colors = tuple(map(linear_of, value.texture.colors))
+        distance = _mean_color_distance(texture_colors, ground_colors)
+        return distance < _VANISHING_TEXTURE_DISTANCE
     if value.color is None:
         return False
     return _mean_color_distance((value.color,), ground_colors) < _VANISHING_DISTANCE
@@ -342,9 +370,12 @@ def _mean_color_distance(colors: Colors, ground_colors: Colors) -> float:
     def lab(linear: np.ndarray) -> np.ndarray:
         return np.asarray(xyz2lab(linear / 255 @ xyz_from_rgb.T))
 
+    # Axes: colours, ground colours, Lab.
     ground_lab = lab(np.array(ground_colors))[None]
-    distances = []
+    mean_distances = []
     for shade in _SHADES:
         shaded = lab(shade * np.array(colors))[:, None]
-        distances.append(float(deltaE_ciede2000(shaded, ground_lab).min(axis=1).mean()))
-    return min(distances)
+        distances = deltaE_ciede2000(shaded, ground_lab)
+        to_nearest = distances.min(axis=1)
+        mean_distances.append(float(to_nearest.mean()))
+    return min(mean_distances)

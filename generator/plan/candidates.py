@@ -29,7 +29,11 @@ from generator.scene.layouts import certain_relations, draw_layout
 # show. A layout with a probability of 1/6 is missed once in 1,500 such samples.
 _SAMPLE_LAYOUTS = 40
 
+# Bindings that no split is named after, beside the splits in `Candidates.bindings`.
 _ABSENT, _HELD_OUT = "absent", "held out"
+
+_Partners = dict[str, frozenset[str]]
+"""For each name of a role, names of the other role that it may be paired with."""
 
 
 class Candidates:
@@ -43,7 +47,8 @@ class Candidates:
         """All names of each role: values of the tested kind, and objects."""
         self.absent_names = frozenset(rule.holdout.absent_values + rule.holdout.absent_objects)
         """Values and objects that training never shows."""
-        self._partners_of: dict[tuple[int, frozenset[str], bool], dict[str, frozenset[str]]] = {}
+        # Results of `_partners` by its arguments: scenes of a split ask the same again and again.
+        self._partners_of: dict[tuple[int, frozenset[str], bool], _Partners] = {}
 
     def draw(self, split: str, n: int, least_used: LeastUsed, stream: Stream) -> Arrangement | None:
         """Draw an arrangement of n objects that is likely to be in a split; None if it fails."""
@@ -52,23 +57,20 @@ class Candidates:
         if split == "val" and self._holdout.value_groups:
             return self._draw_in_one_group(n, least_used, stream)
 
-        # Which places get a held-out binding: all of them (unseen), some (partial), or none.
-        # That for `partial` is drawn in every split, so that plans of a seed stay as they were.
-        n_in_partial = 1 + stream.below(n - 1) if n > 1 else 0
-        n_held_out = {"unseen": n, "partial": n_in_partial}.get(split, 0)
-        is_held_out = stream.shuffled([True] * n_held_out + [False] * (n - n_held_out))
-        if self._holdout.triples and n_held_out:
+        is_held_out = _draw_held_out_places(split, n, stream)
+        if self._holdout.triples and any(is_held_out):
             return self._draw_related(is_held_out, least_used, stream)
 
         # A caption names two objects, which must be the only ones of their categories. In
         # `partial` one of the two is held out.
-        lone_places = stream.shuffled(range(n))
+        places = stream.shuffled(range(n))
+        lone_places = places[:2]
         if split == "partial":
-            lone_places = [
-                next(place for place in lone_places if is_held_out[place] == mark)
-                for mark in (True, False)
-            ]
-        lone_places = lone_places[:2]
+            first_held_out = next(place for place in places if is_held_out[place])
+            first_other = next(place for place in places if not is_held_out[place])
+            lone_places = [first_held_out, first_other]
+
+        # If the role that is drawn first leaves no name for the other, the other begins.
         first_role = stream.below(2)
         for role in (first_role, 1 - first_role):
             arrangement = self._draw_symmetric(is_held_out, role, lone_places, least_used)
@@ -85,7 +87,10 @@ class Candidates:
         relations: list[Fact] = []
         if self.conflicts:
             for i, j in combinations(range(len(arrangement)), 2):
-                if (arrangement[i][OBJECT], arrangement[j][OBJECT]) in self.conflicts:
+                categories = (arrangement[i][OBJECT], arrangement[j][OBJECT])
+                # Whichever of these the layout will show, a held-out one relates the two. The split
+                # depends on no more.
+                if categories in self.conflicts:
                     relations += [(i, name, j) for name in self._vocabulary.pair_relations]
         if self._rule.place(arrangement, relations).split != split:
             return False
@@ -104,8 +109,9 @@ class Candidates:
         for first, second in combinations(lone, 2):
             if first[VALUE] == second[VALUE]:
                 continue
-            both_alike = self._holdout.holds_out(*first) == self._holdout.holds_out(*second)
-            if one_is_held_out and both_alike:
+            first_is_held_out = self._holdout.holds_out(*first)
+            second_is_held_out = self._holdout.holds_out(*second)
+            if one_is_held_out and first_is_held_out == second_is_held_out:
                 continue
             if split in ASYMMETRIC and not asymmetric(first, second, self._holdout):
                 continue
@@ -125,8 +131,8 @@ class Candidates:
         if special_source:
             sources[stream.below(n)] = special_source
         chosen: list[Binding] = []
-        for place in range(n):
-            options = self.bindings[sources[place]]
+        for place, source in enumerate(sources):
+            options = self.bindings[source]
             if self.conflicts:
                 in_scene = [category for _, category in chosen]
                 possible = self._without_conflict(self.names[OBJECT], in_scene)
@@ -143,7 +149,7 @@ class Candidates:
         Validation needs this; random names of many objects hardly ever are of one group.
         """
         role = stream.below(2)
-        groups = (self._holdout.value_groups, self._holdout.object_groups)[role]
+        groups = self._holdout.value_groups if role == VALUE else self._holdout.object_groups
         group = groups[stream.below(len(groups))]
         options = [binding for binding in self.bindings["train"] if binding[role] in group]
         chosen: list[Binding] = []
@@ -223,7 +229,8 @@ class Candidates:
                 return None
             name = least_used.name(other_role, place, options, list(in_scene.values()))
             names[other_role][place] = name
-        return tuple((names[VALUE][place], names[OBJECT][place]) for place in range(n))
+        values, objects = names
+        return tuple((values[place], objects[place]) for place in range(n))
 
     def _options(
         self,
@@ -252,28 +259,28 @@ class Candidates:
             names = [name for name in names if name not in taken]
         return names
 
-    def _partners(
-        self, role: int, partners: frozenset[str], is_held_out: bool
-    ) -> dict[str, frozenset[str]]:
+    def _partners(self, role: int, partners: frozenset[str], is_held_out: bool) -> _Partners:
         """For each name of a role, those of its `partners` that are held out with it, or are not.
 
         Names with fewer than two such partners are left out, since two objects of a scene differ in
         both roles; with none, if the other role has a single name.
         """
         key = (role, partners, is_held_out)
-        if key not in self._partners_of:
-            held_out_with = (self._holdout.objects_with, self._holdout.values_with)[role]
-            least = min(2, len(self.names[1 - role]))
-            partners_of = {}
-            for name in self.names[role]:
-                if name in self.absent_names:
-                    continue
-                held_out = held_out_with(name)
-                suitable = partners & held_out if is_held_out else partners - held_out
-                if len(suitable) >= least:
-                    partners_of[name] = suitable
-            self._partners_of[key] = partners_of
-        return self._partners_of[key]
+        if key in self._partners_of:
+            return self._partners_of[key]
+        held_out_with = self._holdout.objects_with if role == VALUE else self._holdout.values_with
+        n_names_of_other_role = len(self.names[1 - role])
+        least = min(2, n_names_of_other_role)
+        partners_of = {}
+        for name in self.names[role]:
+            if name in self.absent_names:
+                continue
+            held_out = held_out_with(name)
+            suitable = partners & held_out if is_held_out else partners - held_out
+            if len(suitable) >= least:
+                partners_of[name] = suitable
+        self._partners_of[key] = partners_of
+        return partners_of
 
     def _draw_related(
         self, is_held_out: Sequence[bool], least_used: LeastUsed, stream: Stream
@@ -288,7 +295,9 @@ class Candidates:
         if sum(is_held_out) < 2:
             # A relation takes two objects.
             is_held_out = stream.shuffled([True] * 2 + [False] * (n - 2))
-        marked_places = [place for place, mark in enumerate(is_held_out) if mark]
+
+        # Categories, those of the marked objects first.
+        marked_places = [place for place, is_marked in enumerate(is_held_out) if is_marked]
         categories = self._draw_categories_in_triples(marked_places, stream)
         for place in range(n):
             if place in categories:
@@ -299,11 +308,12 @@ class Candidates:
                 return None
             categories[place] = least_used.name(OBJECT, place, options, in_scene)
 
+        # Values.
         values = []
         for value in self.names[VALUE]:
             fits = all(
-                self._holdout.holds_out(value, categories[place]) == mark
-                for place, mark in enumerate(is_held_out)
+                self._holdout.holds_out(value, categories[place]) == is_marked
+                for place, is_marked in enumerate(is_held_out)
             )
             if fits or not self._holdout.bindings:
                 values.append(value)
@@ -318,14 +328,17 @@ class Candidates:
         self, marked_places: Sequence[int], stream: Stream
     ) -> dict[int, str]:
         """A category for each marked place, so that each has a partner in a held-out triple."""
-        ends = sorted({(subject, other) for subject, _, other in self._holdout.triples})
+        # Sorted, because the order of a set is not fixed.
+        category_pairs = sorted({(subject, other) for subject, _, other in self._holdout.triples})
         places = stream.shuffled(marked_places)
         categories: dict[int, str] = {}
         for place, other_place in zip(places[::2], places[1::2], strict=False):
             left, right = sorted((place, other_place))
-            categories[left], categories[right] = ends[stream.below(len(ends))]
+            categories[left], categories[right] = category_pairs[stream.below(len(category_pairs))]
+        # The last of an odd number joins a pair.
         if len(places) % 2:
-            partners = [other for subject, other in ends if subject in categories.values()]
+            in_scene = categories.values()
+            partners = [other for subject, other in category_pairs if subject in in_scene]
             categories[places[-1]] = partners[stream.below(len(partners))]
         return categories
 
@@ -368,19 +381,35 @@ class Candidates:
     def _relations_of_layouts(self) -> dict[tuple[str, str], list[tuple[Fact, ...]]]:
         """For two categories (left, right) of a held-out triple, the distinct sets of held-out
         relations that random layouts show."""
+        # A stream of its own: what layouts show must not depend on what was drawn before.
         stream = Stream("layouts", self._holdout.block_seed)
         category_pairs = set()
         for subject, _, other in self._holdout.triples:
             category_pairs |= {(subject, other), (other, subject)}
         relations_of_layouts = {}
         for left, right in sorted(category_pairs):
+            # Triples name no values.
+            arrangement = (("", left), ("", right))
             held_out = []
             for _ in range(_SAMPLE_LAYOUTS):
                 layout = draw_layout(
                     (left, right), stream, self._vocabulary, self._holdout.planned_frames
                 )
                 relations = certain_relations(layout, self._vocabulary)
-                without_values = (("", left), ("", right))
-                held_out.append(tuple(held_out_facts(without_values, relations, self._holdout)))
+                shown = held_out_facts(arrangement, relations, self._holdout)
+                held_out.append(tuple(shown))
             relations_of_layouts[left, right] = list(dict.fromkeys(held_out))
         return relations_of_layouts
+
+
+def _draw_held_out_places(split: str, n: int, stream: Stream) -> list[bool]:
+    """For each of n places, whether its binding is to be held out: at all of them in `unseen`, at
+    one or more but not all in `partial`, at none in other splits."""
+    # The number for `partial` is drawn in every split, so that plans of a seed stay as they were.
+    n_in_partial = 1 + stream.below(n - 1) if n > 1 else 0
+    n_held_out = 0
+    if split == "unseen":
+        n_held_out = n
+    elif split == "partial":
+        n_held_out = n_in_partial
+    return stream.shuffled([True] * n_held_out + [False] * (n - n_held_out))

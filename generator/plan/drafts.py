@@ -11,8 +11,9 @@ from generator.base.streams import Stream
 from generator.holdout.class_lists import OBJECTS, THREE_OBJECTS, ClassRule, list_of
 from generator.holdout.holdout import Binding
 from generator.holdout.membership import Arrangement, Rule, arrangements, cluster_of
-from generator.plan.arrangements import ArrangementSampler, TooFewScenesError, no_scene_error
+from generator.plan.arrangements import ArrangementSampler, no_scene_error
 from generator.plan.even_bindings import EvenBindings
+from generator.plan.shown_bindings import TooFewScenesError
 from generator.scene.layouts import Layout, certain_relations, draw_layout
 from generator.scene.planned import Planned
 
@@ -65,14 +66,14 @@ def draft_split(
             "1..3."
         )
     least_here = least if split == "train" else max(least, 2)
-    object_counts = stream.balanced(range(least_here, most + 1), n)
-    return draft_scenes(rule, split, object_counts, stream, needed, bindings)
+    numbers_of_objects = stream.balanced(range(least_here, most + 1), n)
+    return draft_scenes(rule, split, numbers_of_objects, stream, needed, bindings)
 
 
 def draft_scenes(
     rule: Rule,
     split: str,
-    object_counts: Sequence[int],
+    numbers_of_objects: Sequence[int],
     stream: Stream,
     needed: Set[Binding] = frozenset(),
     bindings: EvenBindings | None = None,
@@ -84,17 +85,17 @@ def draft_scenes(
         UserError: the split has no scene, or there are too few training scenes.
     """
     sampler = ArrangementSampler(rule)
-    arrangements_of_split = sampler.draw(split, object_counts, stream, needed, bindings)
+    arrangements_of_split = sampler.draw(split, numbers_of_objects, stream, needed, bindings)
     try:
         for arrangement in arrangements_of_split:
             layout = _draw_layout_in_split(rule, split, arrangement, stream)
             yield _draft(rule, arrangement, layout, split)
     except TooFewScenesError:
-        sufficient = sampler.sufficient_count(needed, object_counts)
+        sufficient = sampler.sufficient_count(needed, numbers_of_objects)
         raise UserError(
-            f"{len(object_counts):,} training scenes cannot show the {len(needed):,} bindings that "
-            f"evaluation scenes need as seen bindings; take --scenes train={sufficient:,} or more, "
-            f"or fewer evaluation scenes."
+            f"{len(numbers_of_objects):,} training scenes cannot show the {len(needed):,} bindings "
+            f"that evaluation scenes need as seen bindings; take --scenes train={sufficient:,} or "
+            f"more, or fewer evaluation scenes."
         ) from None
 
 
@@ -114,10 +115,12 @@ def draft_class_scenes(rule: ClassRule, split: str, n: int, stream: Stream) -> I
     for i in range(n):
         n_rounds, number = divmod(i, len(contents))
         label = contents[number]
+        n_objects = len(label)
         # place_of[j]: the place of the object that the label names as number j. It moves on with
         # each label, and again when all labels start over.
-        place_of = tuple((j + number + n_rounds) % len(label) for j in range(len(label)))
-        arrangement = tuple(label[place_of.index(place)] for place in range(len(label)))
+        place_of = tuple((j + number + n_rounds) % n_objects for j in range(n_objects))
+        named_at = [place_of.index(place) for place in range(n_objects)]
+        arrangement = tuple(label[j] for j in named_at)
         categories = [category for _, category in arrangement]
         layout = draw_layout(categories, stream, rule.vocabulary)
         yield _draft(rule, arrangement, layout, split, place_of)
@@ -153,14 +156,14 @@ def _draft_relational_scene(
     subject, relation, other = label
     values = stream.shuffled(rule.vocabulary.values(rule.holdout.kind))[:2]
     # The subject is on the left, or else on the right: "left" holds only of the left object.
-    for categories, named in (((subject, other), (0, 1)), ((other, subject), (1, 0))):
-        subject_place, other_place = named
+    for subject_place, other_place in ((0, 1), (1, 0)):
+        categories = (subject, other) if subject_place == 0 else (other, subject)
         for _ in range(_LAYOUTS_OF_LABEL):
             layout = draw_layout(categories, stream, rule.vocabulary)
             relations = certain_relations(layout, rule.vocabulary)
             if (subject_place, relation, other_place) in relations:
                 arrangement = tuple(zip(values, categories, strict=True))
-                return _draft(rule, arrangement, layout, split, named)
+                return _draft(rule, arrangement, layout, split, (subject_place, other_place))
     raise no_scene_error(split, 2)
 
 
@@ -171,10 +174,11 @@ def _draft(
     split: str | None,
     named: tuple[int, ...] = (),
 ) -> Planned:
+    kind = rule.holdout.kind
     return Planned(
         scene_id="",
         cluster_id=cluster_of(arrangement),
-        objects=tuple((category, {rule.holdout.kind: value}) for value, category in arrangement),
+        objects=tuple((category, {kind: value}) for value, category in arrangement),
         depth_order=layout.depth_order,
         environment="",
         rests_on=layout.rests_on,

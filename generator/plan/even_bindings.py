@@ -55,10 +55,11 @@ class EvenBindings:
             spots = list(self._surplus_spots(scenes))
             if not spots:
                 return
-            gain = 0
+            growth = 0
             for row, place in stream.shuffled(spots):
-                gain -= self._exchange_object(scenes, row, place, fits=fits, stream=stream)
-            tries_left = _PATIENCE if gain else tries_left - len(spots)
+                growth += self._exchange_object(scenes, row, place, fits=fits, stream=stream)
+            has_improved = growth < 0
+            tries_left = _PATIENCE if has_improved else tries_left - len(spots)
 
     def _bindings(self, scene: Arrangement) -> list[Binding]:
         """The bindings that a scene counts for."""
@@ -72,9 +73,11 @@ class EvenBindings:
         # Rounded up: where scenes cannot be divided evenly, counts differ by one.
         most = -(-self._counts.total() // len(self._counts))
         for row, scene in enumerate(scenes):
+            bindings = self._bindings(scene)
             for place, (_, category) in enumerate(scene):
-                bindings = [binding for binding in self._bindings(scene) if binding[1] == category]
-                if any(self._counts[binding] > most for binding in bindings):
+                # With twins, an object counts for two bindings.
+                own_bindings = [binding for binding in bindings if binding[OBJECT] == category]
+                if any(self._counts[binding] > most for binding in own_bindings):
                     yield row, place
 
     def _exchange_object(
@@ -91,17 +94,21 @@ class EvenBindings:
         Returns:
             How much half the sum of squared counts grows: 0 or less.
         """
+        scene = scenes[row]
+        category = scene[place][OBJECT]
         for _ in range(_PARTNERS):
             other = stream.below(len(scenes))
-            if other == row or len(scenes[other]) <= place:
+            other_scene = scenes[other]
+            if other == row or len(other_scene) <= place:
                 continue
-            category = scenes[row][place][OBJECT]
-            other_category = scenes[other][place][OBJECT]
-            changed = with_name(scenes[row], place, OBJECT, other_category)
-            other_changed = with_name(scenes[other], place, OBJECT, category)
-            if category == other_category or not (fits(changed) and fits(other_changed)):
+            other_category = other_scene[place][OBJECT]
+            if category == other_category:
                 continue
-            growth = self._growth((scenes[row], scenes[other]), (changed, other_changed))
+            changed = with_name(scene, place, OBJECT, other_category)
+            other_changed = with_name(other_scene, place, OBJECT, category)
+            if not (fits(changed) and fits(other_changed)):
+                continue
+            growth = self._growth((scene, other_scene), (changed, other_changed))
             if growth <= 0:
                 self._replace(scenes, row, changed)
                 self._replace(scenes, other, other_changed)
@@ -115,8 +122,12 @@ class EvenBindings:
             change.subtract(self._bindings(scene))
         for scene in new:
             change.update(self._bindings(scene))
-        # ((count + change)² − count²) / 2, added up; changes add up to 0, so the sum is whole.
-        return sum(n * (2 * self._counts[binding] + n) for binding, n in change.items()) // 2
+        growth_of_squares = 0
+        for binding, n in change.items():
+            # (count + n)² − count²
+            growth_of_squares += n * (2 * self._counts[binding] + n)
+        # Changes add up to 0, so this is an even number.
+        return growth_of_squares // 2
 
     def _replace(self, scenes: list[Arrangement], row: int, new: Arrangement) -> None:
         self._counts.subtract(self._bindings(scenes[row]))

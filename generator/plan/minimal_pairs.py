@@ -117,7 +117,9 @@ def with_twins(
             n_pairs_of_kind[part, split, kind] += 1
             n_twins[part, split] += 1
             options = exchanges[kind]
-            chosen = options[Stream("twin", seed, original.scene_id).below(len(options))]
+            # A stream for each scene: its twin does not depend on which others have one.
+            stream = Stream("twin", seed, original.scene_id)
+            chosen = options[stream.below(len(options))]
             scene = scene._replace(exchange=chosen)
             plan.append(scene)
             scene = scene._replace(scene_id=scene_id(len(plan)), twin_of=scene.scene_id)
@@ -189,6 +191,6 @@ def _gives_twin(scene: Planned, placing: Placing, exchange: Exchange, rule: Rule
     if len(placing.held_out) != len(twin_placing.held_out):
         return False
     if placing.split == "partial" and placing.held_out:
-        ends = (before[exchange.first], before[exchange.second])
-        return sum(rule.holdout.holds_out(*binding) for binding in ends) == 1
+        first, second = before[exchange.first], before[exchange.second]
+        return rule.holdout.holds_out(*first) != rule.holdout.holds_out(*second)
     return True

@@ -38,6 +38,7 @@ class NameCounts(CellCounts):
         self.n_clusters = 0
         """The number of clusters of two objects; 0 before `register_pairs`."""
         self._class_of_name = class_of_name
+        # Filled by `name_cells` and `register_pairs`.
         self._name_cells: dict[tuple[int, int], dict[str, Cells]] = {}
         self._cells_of_pair: dict[Arrangement, Cells] = {}
 
@@ -50,10 +51,11 @@ class NameCounts(CellCounts):
         clusters = [cluster_of(pair) for pair in pairs]
         # First the cells of all names, then those of all clusters: the numbers of cells follow
         # this order, and with it the order of ties.
-        name_cells = [self.cells_of(pair) for pair in pairs]
+        cells_of_names = [self.cells_of(pair) for pair in pairs]
         pair_cells = []
-        for own_cells, cluster in zip(name_cells, clusters, strict=True):
-            pair_cells.append((*own_cells, self.cell((CLUSTER_COUNTS,), cluster)))
+        for cells, cluster in zip(cells_of_names, clusters, strict=True):
+            cluster_cell = self.cell((CLUSTER_COUNTS,), cluster)
+            pair_cells.append((*cells, cluster_cell))
         self._cells_of_pair = dict(zip(pairs, pair_cells, strict=True))
         self._pair_cells = np.array(pair_cells)
         self.n_clusters = len(set(clusters))
@@ -61,20 +63,22 @@ class NameCounts(CellCounts):
         # Classes have different sizes, so their means are fractions. All counts times the least
         # common multiple of the sizes are whole numbers, and so ties are exact.
         classes = self.classes()
-        class_of_cell = {}
+        sizes = [len(cells) for cells in classes]
+        self._scale = lcm(*sizes)
+        self._scale_of_mean = np.array([self._scale // size for size in sizes])
+        # The number of the class of each cell so far. Scenes of more objects may add cells later;
+        # no pair fills those.
+        self._class_number_of_cell = np.zeros(sum(sizes), dtype=np.int64)
         for class_number, cells in enumerate(classes):
-            for cell in cells:
-                class_of_cell[cell] = class_number
-        self._class_of_pair_cell = np.array([class_of_cell[cell] for cell in sorted(class_of_cell)])
-        self._scale = lcm(*map(len, classes))
-        self._scale_of_mean = np.array([self._scale // len(cells) for cells in classes])
+            self._class_number_of_cell[cells] = class_number
 
     def set_loose(self, loose: tuple[str, ...]) -> None:
         """Set which counts need not be even: PLACE_COUNTS, CLUSTER_COUNTS, or both."""
         self.loose = loose
         # The order of the cells of a pair: place and overall count of each of four names, cluster.
         counted = (*(PLACE_COUNTS, OVERALL_COUNTS) * 4, CLUSTER_COUNTS)
-        self._cell_weights = np.array([int(counts not in loose) for counts in counted])
+        is_counted = [counts not in loose for counts in counted]
+        self._cell_weights = np.array(is_counted, dtype=np.int64)
 
     def cheapest_pair(self, old: Arrangement, stream: Stream) -> Arrangement:
         """The best arrangement of two objects to replace `old`, random among ties.
@@ -82,27 +86,31 @@ class NameCounts(CellCounts):
         The cost of an arrangement is the sum over its cells of count - mean count of the class,
         without `old` and without loose classes.
         """
+        class_of_cell = self._class_number_of_cell
         old_cells = self.cells_of(old)
         self.add(old_cells, -1)
-        counts = np.array(self.filled[: len(self._class_of_pair_cell)])
+        counts = np.array(self.filled[: len(class_of_cell)])
         self.add(old_cells)
 
-        # The cost of each cell, in whole numbers (`register_pairs`); then of each arrangement.
-        class_totals = np.bincount(self._class_of_pair_cell, counts).astype(np.int64)
-        scaled_means = (class_totals * self._scale_of_mean)[self._class_of_pair_cell]
-        cell_costs = counts * self._scale - scaled_means
+        # The cost of each cell, in whole numbers (`register_pairs`).
+        class_totals = np.bincount(class_of_cell, weights=counts).astype(np.int64)
+        scaled_means = class_totals * self._scale_of_mean
+        cell_costs = counts * self._scale - scaled_means[class_of_cell]
+
+        # The cost of each arrangement.
         costs = cell_costs[self._pair_cells] @ self._cell_weights
-        (cheapest,) = (costs == costs.min()).nonzero()
-        return self._pairs[cheapest[stream.below(len(cheapest))]]
+        (cheapest,) = np.nonzero(costs == costs.min())
+        chosen = cheapest[stream.below(len(cheapest))]
+        return self._pairs[chosen]
 
     def name_cells(self, role: int, place: int) -> dict[str, Cells]:
         """For each name of a role, its cell at this place and its cell for all places."""
         if (role, place) not in self._name_cells:
             cells: dict[str, Cells] = {}
             for name, name_class in self._class_of_name[role].items():
-                at_place = self.cell((PLACE_COUNTS, role, place, name_class), name)
-                overall = self.cell((OVERALL_COUNTS, role, name_class), name)
-                cells[name] = (at_place, overall)
+                place_class = (PLACE_COUNTS, role, place, name_class)
+                overall_class = (OVERALL_COUNTS, role, name_class)
+                cells[name] = (self.cell(place_class, name), self.cell(overall_class, name))
             self._name_cells[role, place] = cells
         return self._name_cells[role, place]
 
@@ -118,6 +126,9 @@ class NameCounts(CellCounts):
 
     def uses(self, role: int, place: int, in_scene: Sequence[str]) -> dict[str, int]:
         """Count how often each name of a role is used: at a place, plus at all places.
+
+        The sum serves both balances at once: a name that is rare overall but frequent at this
+        place ranks as one that is average in both.
 
         Args:
             role: VALUE or OBJECT.
@@ -135,19 +146,19 @@ class NameCounts(CellCounts):
             uses[name] += 1
         return uses
 
-    def crowded_spots(self, arrangement: Arrangement, crowded: Set[int]) -> list[tuple[int, int]]:
-        """The spots (place, role) whose name fills a cell of `crowded` that is still crowded."""
-        spots = []
+    def crowded_names(self, arrangement: Arrangement, crowded: Set[int]) -> list[tuple[int, int]]:
+        """The names, as (place, role), that fill a cell of `crowded` that is still crowded."""
+        names = []
         for place, binding in enumerate(arrangement):
             for role, name in enumerate(binding):
                 cells = self.name_cells(role, place)[name]
                 # Moves of the same sweep may have emptied the cell since `crowded` was computed.
                 if any(cell in crowded and self.is_crowded(cell) for cell in cells):
-                    spots.append((place, role))
-        return spots
+                    names.append((place, role))
+        return names
 
     def changes(self, old: Arrangement, place: int, role: int) -> Iterator[tuple[int, Arrangement]]:
-        """Yield every way to change the name at a spot, with its cost (`growth`).
+        """Yield every way to change a name of an arrangement, with its cost (`growth`).
 
         First come replacements by another name of the same class, which change the overall counts.
         Then come exchanges with the name at another place. These change only the counts at two
@@ -155,8 +166,8 @@ class NameCounts(CellCounts):
 
         Args:
             old: the arrangement.
-            place: the place of the spot.
-            role: VALUE or OBJECT.
+            place: the place of the name.
+            role: VALUE or OBJECT; with the place, it says which name.
         """
         name = old[place][role]
         cells_here = self.name_cells(role, place)
@@ -169,13 +180,16 @@ class NameCounts(CellCounts):
             other_name = binding[role]
             if other_name == name:
                 continue
+            # An exchange leaves the overall counts as they are, so only those at places cost.
             cells_there = self.name_cells(role, other_place)
-            # Only the first cell of each, the count at a place: the overall counts stay the same.
-            emptied = (cells_here[name][0], cells_there[other_name][0])
-            filled = (cells_here[other_name][0], cells_there[name][0])
+            here, _ = cells_here[name]
+            here_after, _ = cells_here[other_name]
+            there, _ = cells_there[other_name]
+            there_after, _ = cells_there[name]
+            cost = self.growth((here, there), (here_after, there_after))
             exchanged = with_name(old, place, role, other_name)
             exchanged = with_name(exchanged, other_place, role, name)
-            yield self.growth(emptied, filled), exchanged
+            yield cost, exchanged
 
 
 class LeastUsed:
@@ -223,10 +237,14 @@ class LeastUsed:
     def _pick(self, options: Sequence[T], uses: Sequence[int]) -> T:
         """One of the options, by how often each is used."""
         most = min(uses)
+        # Most draws take the first level, for which nothing has to be sorted.
         if self._n_levels > 1:
             lowest_levels = sorted(set(uses))[: self._n_levels]
             most = lowest_levels[-1]
-        good = [option for option, count in zip(options, uses, strict=True) if count <= most]
+        good = []
+        for option, n_uses in zip(options, uses, strict=True):
+            if n_uses <= most:
+                good.append(option)
         return good[self._stream.below(len(good))]
 
 

@@ -53,6 +53,7 @@ _MOST_SCENES = 2000
 """Larger designs are simulated with so many of their scenes, evenly chosen. Widths then
 hardly depend on the number of scenes, but on clusters, bindings and trainings."""
 _POINTS, _MASS = np.polynomial.hermite_e.hermegauss(30)
+"""Nodes and weights of Gauss-Hermite quadrature: means over a standard normal variable."""
 _METHOD = 3
 """Part of the digest of kept results. Raise it when the simulation changes."""
 
@@ -174,23 +175,36 @@ class SimulatedDesign:
             (items,) 0 or 1.
         """
         scenes = self._clusters
+        n_bindings = scenes.weights.shape[1]
+        n_clusters = scenes.codes.max() + 1
+
+        # Effects that all trainings share: names, bindings, clusters.
         logits = np.full(len(scenes), _constant(accuracy, effects))
         for main_effects, size in zip(scenes.main_effects(), scenes.vocabulary, strict=True):
             of_names = rng.normal(0, effects.names, size)
             # Over the vocabulary the effects add up to 0: the accuracy is that over the vocabulary.
             of_names -= of_names.mean()
-            logits += (main_effects @ of_names[: main_effects.shape[1]])[scenes.weight_rows]
-        bindings = scenes.weights.shape[1]
-        logits += (scenes.weights @ rng.normal(0, effects.bindings, bindings))[scenes.weight_rows]
-        logits += rng.normal(0, effects.clusters, scenes.codes.max() + 1)[scenes.codes]
+            # Names that no scene shows have no column.
+            n_shown = main_effects.shape[1]
+            of_rows = main_effects @ of_names[:n_shown]
+            logits += of_rows[scenes.weight_rows]
+        of_bindings = rng.normal(0, effects.bindings, n_bindings)
+        of_rows = scenes.weights @ of_bindings
+        logits += of_rows[scenes.weight_rows]
+        of_clusters = rng.normal(0, effects.clusters, n_clusters)
+        logits += of_clusters[scenes.codes]
 
+        # Effects of each training: on all of its items alike, and on bindings.
         of_items = logits[self._scene_of_item]
         for training in np.unique(self.training_of_item):
             own = self.training_of_item == training
-            of_bindings = scenes.weights @ rng.normal(0, effects.trained_bindings, bindings)
+            of_bindings = rng.normal(0, effects.trained_bindings, n_bindings)
+            of_rows = scenes.weights @ of_bindings
             weight_rows = scenes.weight_rows[self._scene_of_item[own]]
-            of_items[own] += rng.normal(0, effects.trainings) + of_bindings[weight_rows]
-        return (rng.random(len(of_items)) < expit(of_items)).astype(float)
+            of_training = rng.normal(0, effects.trainings)
+            of_items[own] += of_training + of_rows[weight_rows]
+        is_correct = rng.random(len(of_items)) < expit(of_items)
+        return is_correct.astype(float)
 
 
 def expected(
@@ -341,10 +355,18 @@ def _evenly(scenes: int) -> np.ndarray:
 
 def _constant(accuracy: float, effects: Effects) -> float:
     """The constant in logits at which the mean over all effects is the accuracy."""
+    # Effects are independent and normal, so their sum is normal too. Names count twice: values and
+    # objects.
     variance = 2 * effects.names**2 + effects.bindings**2 + effects.clusters**2
     variance += effects.trainings**2 + effects.trained_bindings**2
+    spread = sqrt(variance)
     mass = _MASS / _MASS.sum()
-    return float(brentq(lambda c: expit(c + sqrt(variance) * _POINTS) @ mass - accuracy, -30, 30))
+
+    def excess(constant: float) -> float:
+        """The mean over all effects less the accuracy."""
+        return float(expit(constant + spread * _POINTS) @ mass) - accuracy
+
+    return float(brentq(excess, -30, 30))
 
 
 def _cache_path(scenes: EvaluatedScenes, accuracy: float, trainings: int, effects: Effects) -> Path:

@@ -46,10 +46,15 @@ def with_viewpoints(plan: Sequence[Planned], viewpoints: int, seed: int) -> list
             [tuple(counts.cell(key, azimuth) for key in classes) for azimuth in options]
         )
     choices = choose(cells_of_scene, counts, Stream("viewpoints", seed))
-    azimuth_of = {
-        scene.scene_id: options[choice] for scene, choice in zip(originals, choices, strict=True)
-    }
-    return [scene._replace(azimuth=azimuth_of[scene.twin_of or scene.scene_id]) for scene in plan]
+    azimuth_of = {}
+    for scene, choice in zip(originals, choices, strict=True):
+        azimuth_of[scene.scene_id] = options[choice]
+
+    with_azimuths = []
+    for scene in plan:
+        original_id = scene.twin_of or scene.scene_id
+        with_azimuths.append(scene._replace(azimuth=azimuth_of[original_id]))
+    return with_azimuths
 
 
 def plan_with_turns(

@@ -138,6 +138,7 @@ def parts(file: Path, size: int = _PART_TEXTS) -> Iterator[TextPart]:
     start, kind, characters = 0, CAPTIONS, 0
     texts: list[str] = []
     left_out: Counter[str] = Counter()
+    # A part has one kind of text, since captions are parsed for phrases and phrases are not.
     for entry_kind, text in _entries(file):
         if entry_kind == LEFT_OUT:
             left_out[text] += 1
@@ -181,6 +182,8 @@ def _entries(file: Path) -> Iterator[Entry]:
 
     suffix = suffix_of(file)
     check_file(file)
+    # What the readers of all formats raise for files that are cut off or are something else. Others
+    # are errors of this code.
     damages = (
         ValueError,
         tarfile.TarError,
@@ -219,6 +222,8 @@ def of_row(row: object) -> Iterator[Entry]:
     """
     cells = row if isinstance(row, dict) else {}
     for kind, names in NAMES.items():
+        # The first column that a row has, in the order of NAMES: `text` beside `caption` repeats it
+        # in most exports.
         for name in names:
             if name not in cells:
                 continue
@@ -284,6 +289,8 @@ def _open(file: Path) -> Iterator[BinaryIO]:
     """Open a file, decompressed if it is gzip, after its byte order mark. Raises ValueError for
     UTF-16."""
     with file.open("rb") as raw:
+        # By its first bytes too: a packed file may lack the suffix, as after a download under
+        # another name.
         is_packed = file.name.lower().endswith(".gz") or raw.read(len(_GZIP)) == _GZIP
     with cast(BinaryIO, _Unpacked(file) if is_packed else file.open("rb")) as stream:
         head = stream.read(len(codecs.BOM_UTF8))
@@ -336,6 +343,8 @@ def _read_json(file: Path) -> Iterator[Entry]:
     with _open(file) as stream:
         events = _check_depth(ijson.basic_parse(stream, buf_size=_BUFFER))
         first = next(events)
+        # COCO's file is an object whose `annotations` are the rows; other tools write the list
+        # alone. The first event tells which, and goes back before the others.
         rows_path = "item" if first[0] == "start_array" else "annotations.item"
         has_rows = False
         for row in ijson.items(ijson.parse(chain([first], events)), rows_path):
@@ -362,6 +371,8 @@ def _line_reader(of_line: Callable[[bytes], Iterator[Entry]]) -> Callable[[Path]
     def read(file: Path) -> Iterator[Entry]:
         with _open(file) as stream:
             while line := stream.readline(_LINE):
+                # A cut line is skipped to its end, or its rest would count as captions of their
+                # own.
                 if len(line) == _LINE and not line.endswith(b"\n"):
                     _skip_line(stream, line)
                     yield LEFT_OUT, TOO_LONG
@@ -378,6 +389,7 @@ def _skip_line(stream: BinaryIO, piece: bytes) -> None:
 
 
 def _read_parquet(file: Path) -> Iterator[Entry]:
+    # Only the one column is read: others may hold images.
     columns = set(read_schema(file).names)
     for name in chain.from_iterable(NAMES.values()):
         if name in columns:
@@ -425,11 +437,15 @@ def _read_webdataset(file: Path) -> Iterator[Entry]:
     ):
         files = (member for member in _members(archive) if member.isfile())
         for (_, stem), members in groupby(files, key=_sample_name):
+            # A stream cannot go back: the texts of a sample are kept until its last member shows
+            # which of them is preferred.
             entries: dict[str, list[Entry]] = {}
             for member in members:
                 suffix = PurePosixPath(member.name).suffix.lower()
                 if suffix in _MEMBERS and suffix not in entries:
                     entries[suffix] = list(_of_member(archive, member, suffix))
+            # The name of a hidden file, such as macOS's "._0.txt", has nothing before the first
+            # dot.
             if stem:
                 yield from _of_sample([entries[end] for end in _MEMBERS if end in entries])
 

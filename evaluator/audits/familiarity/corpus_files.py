@@ -70,12 +70,17 @@ def find_corpus(references: Sequence[Path]) -> Corpus:
                     f"Expected {reference} to end in {', '.join((*READERS, CSV))}; rename it to "
                     f"match its contents."
                 )
+            # By the resolved path, so that a file which is given twice, or lies in a given folder,
+            # counts once.
             files.setdefault(reference.resolve(), reference)
             continue
+        # A folder may hold anything, so what cannot be read is counted and said, where a named file
+        # is an error.
         others: Counter[str] = Counter()
         own: dict[Path, Path] = {}
         for file, repeats in _walk(reference):
             suffix = suffix_of(file)
+            # A link may lead out of the folder or to a file that is read anyway.
             if file.is_symlink():
                 others[_LINKS] += 1
             elif suffix not in READERS:
@@ -117,6 +122,8 @@ def by_number(counts: Mapping[str, int]) -> str:
 def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
     """Yield the files below a folder, and whether each repeats another file."""
     for where, folders, names in os.walk(folder):
+        # Earlier counts of a corpus are tables of counts themselves: read again, they would count
+        # its captions twice.
         if COUNTS_TAG in names:
             folders.clear()
             continue
@@ -124,6 +131,8 @@ def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
         # Changing the list in place tells os.walk where to go, and in which order.
         folders[:] = sorted(name for name in folders if _is_read(name, written))
         beside = {*names, *folders}
+        # os.walk does not follow these links; they are listed so that they are counted among what
+        # is not read.
         links_to_folders = [name for name in folders if Path(where, name).is_symlink()]
         for name in sorted([*names, *links_to_folders]):
             path = Path(where, name)
@@ -143,6 +152,8 @@ def _repeats(name: str, beside: set[str]) -> bool:
     >>> [_repeats(name, beside) for name in names]
     [True, True, True, False, False]
     """
+    # The files that img2dataset writes for a shard: 0.tar or a folder 0, its metadata in 0.parquet
+    # and 0_stats.json, and in a folder each caption as .txt and in .json.
     repeated_by = {
         _STATS: (".tar", ".parquet", ""),
         ".parquet": (".tar", ""),

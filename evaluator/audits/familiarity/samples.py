@@ -72,6 +72,7 @@ def read_samples(
     """
     captions, as_read = _captions(source)
     form = form or (STRICT if source.name == "aro" else FREE)
+    # Decomposed captions (COMPASS) are not samples: each names one primitive alone.
     captions = captions[captions["slot"].isin(("", *COMPARED))]
     pairs = captions[captions["truth"]].merge(
         captions[~captions["truth"]], on="item", suffixes=("", "_false")
@@ -84,10 +85,13 @@ def read_samples(
     digests = captions.groupby("item")["text"].agg(captions_digest)
     pairs_of_item = pairs.groupby("item")
     pairs["number"] = pairs_of_item.cumcount()
+    # The number stands behind the id only where it is needed, so that a question with one pair
+    # keeps its name.
     pairs["has_siblings"] = pairs_of_item["slot"].transform("size") > 1
     caption_form = STRICT if form == STRICT else FREE
     samples = []
     pair: Any
+    # Duplicates last: they get a partition, but the figures count the samples before them.
     for pair in pairs.sort_values("is_duplicate", kind="stable").itertuples():
         positive = reading.of_caption(pair.text, caption_form)
         negative = reading.of_caption(pair.text_false, caption_form)

@@ -178,6 +178,7 @@ def probe(
     Returns:
         {factor: whether the probe prefers the truth}: 1, 0, or nan if nothing is asked; float (n,).
     """
+    # Standardised, because one penalty holds for all dimensions.
     model = make_pipeline(StandardScaler(), RidgeCV(_ALPHAS))
     pairs = rows.pairs
     outcomes = {}
@@ -192,6 +193,8 @@ def probe(
     # Bindings: the pair whose code is nearer to the predicted one.
     all_names = names_of(pairs, 0), names_of(pairs, 1)
     fit_pairs = [pair for pair, inside in zip(pairs, rows.fit, strict=True) if inside]
+    # From the fitted rows alone: coordinates of tested rows would carry their answers into the
+    # codes.
     placed = coordinates(embeddings[rows.fit], fit_pairs, all_names)
     true_codes = bind(pairs, all_names, placed)
     false_codes = bind([exchange_values(pair) for pair in pairs], all_names, placed)
@@ -262,6 +265,8 @@ def geometry(embeddings: np.ndarray, rows: Rows, splits: np.ndarray) -> dict[str
     # The vectors themselves.
     vectors = LinearRegression().fit(design[fit], white[fit]).coef_.T
     values, categories = np.split(vectors, [designs[0].shape[1]])
+    # Least squares fixes the vectors of a factor only up to a constant, which the other factor
+    # takes up.
     values = values - values.mean(axis=0)
     categories = categories - categories.mean(axis=0)
     cosine = np.abs(cosine_similarity(values, categories)).mean()

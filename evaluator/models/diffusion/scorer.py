@@ -80,6 +80,8 @@ class DiffusionClassifier(PairScorer):
             "preprocessing": f"{self._describe_fit()} → VAE latent mean × {factor}",
             "text_length": max(length for _, length in adapter.tokenizers()),
         }
+        # The cache's key has the digest of the weights instead of their place, so that a copy
+        # elsewhere finds the same scores. A preset is a name for settings that are all there.
         not_deciding = ("weights", "preset", "device")
         decides = {key: value for key, value in self.info.items() if key not in not_deciding}
         self.key = cache_key(
@@ -146,6 +148,8 @@ class DiffusionClassifier(PairScorer):
     ) -> np.ndarray:
         """As PairScorer.score_pairs. Without `contests`, the texts of each image are compared with
         one another."""
+        # A pair in several contests is evaluated once: the network's evaluations are nearly all of
+        # the cost.
         distinct = list(dict.fromkeys(pairs))
         row_of = {pair: row for row, pair in enumerate(distinct)}
         rows = [row_of[pair] for pair in pairs]
@@ -192,6 +196,8 @@ class DiffusionClassifier(PairScorer):
         Returns:
             float64 (texts, samples).
         """
+        # Samples first, so that the texts of one sample are neighbours in a batch and share its
+        # noise.
         table = np.empty((len(samples), len(texts)))
 
         def compute(cells: Sequence[int]) -> np.ndarray:
@@ -321,6 +327,7 @@ def eliminate(
 
     for stage, (before, count) in enumerate(pairwise((0, *schedule.stages))):
         active = sorted(without_rivals.union(*running))
+        # Every contest has its winner: the remaining samples could not change it.
         if not active:
             break
         samples = order[before:count]

@@ -5,7 +5,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evaluator.papers.inputs import LabelledRuns, PaperInputs, RowFilter, count_row, splits_of
-from evaluator.papers.paper import Paper, PaperFigure, PaperTable, changed_elsewhere, figure
+from evaluator.papers.paper import (
+    Paper,
+    PaperFigure,
+    PaperTable,
+    figure_from_results,
+    table_of_changes,
+)
 from evaluator.papers.selection import (
     PLACEHOLDER,
     Selection,
@@ -107,6 +113,8 @@ def _by_benchmark(
     splits_of_entries = []
     for label in labels:
         splits_of_entries += [splits_of(entry) for entry in label.entries]
+    # A column that no benchmark can fill would be empty in every line: blocks have splits, audits
+    # have partitions.
     possible = []
     for column in columns:
         split = column.row_filter["split"]
@@ -156,6 +164,7 @@ def _audit_rows(audit: Any) -> list[Row]:
     `full` is the number of parsed samples if captions have the strict form, else of all samples.
     """
     buckets = audit["buckets"]
+    # As published: VG-A counts the parsed samples, BiVLC and VisMin all of them.
     full = sum(buckets.values()) if audit["captions"] == "strict" else audit["samples"]
     samples = {
         "full": full,
@@ -315,13 +324,18 @@ PAPER = Paper(
             select("% all seen", split="seen"),
             select("% all unseen", split="unseen"),
         ),
-        changed_elsewhere(),
+        table_of_changes(),
     ],
     [
-        figure("2", by_split, "retrieval", **_R1),
+        figure_from_results("2", by_split, "retrieval", **_R1),
         PaperFigure("3", _overlap, _NO_AUDIT),
-        figure("4", by_split, "binary", **_BINARY, kind=("swap", "visual_genome_attribution")),
-        *(figure(f"5-{name}", by_split, "pairs", benchmark=name) for name in ("bivlc", "vismin")),
-        figure("7", by_split, "pairs"),
+        figure_from_results(
+            "4", by_split, "binary", **_BINARY, kind=("swap", "visual_genome_attribution")
+        ),
+        *(
+            figure_from_results(f"5-{name}", by_split, "pairs", benchmark=name)
+            for name in ("bivlc", "vismin")
+        ),
+        figure_from_results("7", by_split, "pairs"),
     ],
 )

@@ -25,7 +25,7 @@ class Scale:
     """Scenes of the rotation."""
     turns: Sequence[int] = (0, 1)
     """The turns of the rotation; none to leave it out."""
-    elsewhere: str = "train=60,val=10,seen=100,partial=100,unseen=100"
+    other_world: str = "train=60,val=10,seen=100,partial=100,unseen=100"
     """Scenes of the world on which training changes a user's model elsewhere."""
     resolution: str = "96x96"
     """Width and height of the images in pixels."""
@@ -116,7 +116,7 @@ def _add_pretrained(
     lab: Lab, at: Scale, worlds: Mapping[int, Stage], name: str, model: Model
 ) -> None:
     """Declare the rows of a user's model, as it is and fine-tuned on each block."""
-    plan: Options = {"scenes": at.elsewhere, "no_pairs": True, "seed": 1}
+    plan: Options = {"scenes": at.other_world, "no_pairs": True, "seed": 1}
     other = lab.render(plan, resolution=at.resolution, quality=at.quality)
     tuned = f"{name}, finetuned"
     benchmarks = ("compass2026", "productivity")

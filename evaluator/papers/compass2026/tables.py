@@ -7,7 +7,7 @@ from typing import Any
 
 from evaluator.papers.counts import EVERY, benchmark_labels
 from evaluator.papers.inputs import LabelledRuns, PaperInputs, RowFilter, count_row
-from evaluator.papers.paper import Paper, PaperTable, changed_elsewhere, figure
+from evaluator.papers.paper import Paper, PaperTable, figure_from_results, table_of_changes
 from evaluator.papers.selection import (
     Selection,
     by_label,
@@ -184,8 +184,11 @@ PAPER = Paper(
         _by_n("6", "OA"),
         _by_n("7", "OR"),
         _by_n("8", "OAR"),
-        changed_elsewhere(),
+        table_of_changes(),
     ],
-    [figure("3", by_complexity, "productivity", kind="all"), figure("5", by_count, "skill")],
+    [
+        figure_from_results("3", by_complexity, "productivity", kind="all"),
+        figure_from_results("5", by_count, "skill"),
+    ],
     ["Figures 6 and 7 show figure 5 for other models."],
 )

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from evaluator.papers.counts import benchmark_labels, captions_by_atom
 from evaluator.papers.inputs import LabelledRuns, PaperInputs, RowFilter
-from evaluator.papers.paper import Paper, PaperFigure, PaperTable, figure
+from evaluator.papers.paper import Paper, PaperFigure, PaperTable, figure_from_results
 from evaluator.papers.selection import Selection, by_label, grouped, select, selections
 from evaluator.protocols.crepe import OWN_METRICS, RAW_METRICS
 from evaluator.report.audit_figures import by_frequency
@@ -222,6 +222,7 @@ def _top_captions(inputs: PaperInputs) -> Table:
     lines: list[Line] = []
     if with_texts:
         run, texts_of_run = with_texts[0]
+        # Labels are compared line by line, so each line is an item that all were asked.
         shared = set.intersection(*(set(texts) for _, texts in with_texts))
         for split in _SPLITS:
             of_split = _choose_items(shared, texts_of_run, split.row_filter["split"])
@@ -340,6 +341,6 @@ PAPER = Paper(
     ],
     [
         PaperFigure("4", _atoms, "no run was asked about a world whose captions name atoms"),
-        figure("5", by_complexity, "productivity", kind="all"),
+        figure_from_results("5", by_complexity, "productivity", kind="all"),
     ],
 )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from evaluator.papers.inputs import LabelledRuns, PaperInputs, RowFilter
-from evaluator.papers.paper import Paper, PaperTable, changed_elsewhere
+from evaluator.papers.paper import Paper, PaperTable, table_of_changes
 from evaluator.papers.selection import Selection, by_label, grouped, select, selections
 from evaluator.provenance.contamination import UNKNOWN
 from evaluator.report.table import Table
@@ -51,6 +51,8 @@ def _by_training(inputs: PaperInputs, *, is_known: bool) -> Table:
     labels = []
     for label in inputs.labels:
         statuses = [entry["training"]["status"] for entry in label.entries]
+        # A label without runs stands with its reason in the table of models trained here, whose
+        # rows are planned.
         has_known = not statuses or any(status != UNKNOWN for status in statuses)
         if has_known == is_known:
             labels.append(label)
@@ -92,6 +94,6 @@ PAPER = Paper(
             lambda inputs: _by_training(inputs, is_known=False),
             "no run is of another model",
         ),
-        changed_elsewhere("10"),
+        table_of_changes("10"),
     ]
 )

@@ -2,7 +2,7 @@
 
 from evaluator.papers.counts import DATASET, benchmark_labels
 from evaluator.papers.inputs import PaperInputs
-from evaluator.papers.paper import Paper, PaperTable, changed_elsewhere, picture
+from evaluator.papers.paper import Paper, PaperTable, figure_from_files, table_of_changes
 from evaluator.papers.selection import by_label, grouped, select
 from evaluator.report.audit_results import DRAWINGS, MAPS
 from evaluator.report.table import Table
@@ -56,7 +56,10 @@ PAPER = Paper(
         _errors(
             "8", "relational", **{"Left/Right": "flip", "Shape": "order", "Other": "distractor"}
         ),
-        changed_elsewhere(),
+        table_of_changes(),
     ],
-    [picture("5", DRAWINGS, "sheet.png"), picture("6", MAPS, "texts.svg", "images.svg")],
+    [
+        figure_from_files("5", DRAWINGS, "sheet.png"),
+        figure_from_files("6", MAPS, "texts.svg", "images.svg"),
+    ],
 )

@@ -63,6 +63,7 @@ def image_data(truth: ImageTruth, world: World) -> dict[str, Any]:
         box = None
         if actual.box is not None:
             left, top, right, bottom = actual.box
+            # In shares, because the page shows the image at several sizes.
             box = [left / width, top / height]
             box += [(right - left) / width, (bottom - top) / height]
         name = noun_phrase(actual.category, actual.attributes, truth.vocabulary)
@@ -145,6 +146,7 @@ def answer_data(line: Line, truth: ImageTruth) -> dict[str, Any]:
         failed = visible(line["finish"])
         return {"failed": failed, "answer": visible(answer), "phrases": [], "states": []}
     atoms = line["atoms"]
+    # An answer of which nothing was read is shown as it is, like prose.
     has_places = any(atom["span"] is not None for atom in atoms)
     is_prose = has_places or not (atoms or line["described"])
     phrases = _object_phrases(line, truth)
@@ -218,6 +220,7 @@ def _prose_segments(answer: str, line: Line, truth: ImageTruth) -> list[Segment]
         text = answer[part["start"] : part["end"]]
         segment = _segment(text, UNREAD, why=f"not read: {part['reason']}")
         parts.append((part["start"], part["end"], segment))
+    # Of parts that begin at one place the longest first, which then has the words.
     parts.sort(key=lambda part: (part[0], -part[1]))
 
     segments = []

@@ -7,7 +7,7 @@ from evaluator.descriptions.floors import FLOORS
 from evaluator.descriptions.measures import BINDING_GAP, GAPS, RELATION_GAP
 from evaluator.protocols.items import reported_splits
 from evaluator.provenance.contamination import mark_of, marked
-from evaluator.report.figures import Figure
+from evaluator.report.figure import Figure, draw_figure
 from evaluator.report.table import Cell, Column, Line, Table, number, population
 from evaluator.runs.answered_run import AnsweredRun
 from evaluator.runs.described import DescribedRun
@@ -221,6 +221,8 @@ _CLAIMS = {
 
 def _verdict_of(row: Row, floor: float) -> str:
     """Whether right values are above the floor that does not bind."""
+    # At the floor or below nothing is bound, whatever the interval: values dealt at random do as
+    # well.
     if row["value"] <= floor:
         return _DOES_NOT
     is_above = row["low"] is not None and row["low"] > floor
@@ -309,45 +311,37 @@ def measure_figures(runs: Sequence[DescribedRun]) -> list[Figure]:
         The figure of the main measures by split; that of held-out against seen bindings in the same
         images, if there are any; and figures by number of objects, interference and load.
     """
-    figures = [
-        Figure(
-            "measures",
-            title="By split",
-            about="Values of the named objects by split, in percent, with intervals. Dashed: the "
-            "floors.",
-            kind="splits",
-            panels=_panels_by_split(runs, [*_DRAWN, *_relations_drawn(runs)]),
-            encoding={},
-        )
-    ]
+    drawn = [*_DRAWN, *_relations_drawn(runs)]
+    # A model that names no object of an image has no values, and so no panels to draw.
+    figures = draw_figure(
+        "measures",
+        title="By split",
+        about="Values of the named objects by split, in percent, with intervals. Dashed: the "
+        "floors.",
+        kind="splits",
+        panels=_panels_by_split(runs, drawn),
+    )
     bindings = _panel_of_bindings(runs)
-    if bindings:
-        figures.append(
-            Figure(
-                "bindings",
-                title="Held-out against seen bindings in the same images",
-                about="Recall of held-out and of seen bindings in the images that have both, in "
-                "percent. Dashed: the floors.",
-                kind="splits",
-                panels={"the same images": bindings},
-                encoding={},
-            )
-        )
+    figures += draw_figure(
+        "bindings",
+        title="Held-out against seen bindings in the same images",
+        about="Recall of held-out and of seen bindings in the images that have both, in "
+        "percent. Dashed: the floors.",
+        kind="splits",
+        panels={"the same images": bindings} if bindings else {},
+    )
     for label, (title, axis) in _GROUPS.items():
-        for measure in (*_DRAWN, *_relations_drawn(runs)):
+        for measure in drawn:
             panels = _panels_by_group(runs, label, measure)
-            if panels:
-                figures.append(
-                    Figure(
-                        f"{label}-{measure.replace(' ', '-')}",
-                        title=f"{title}: {measure}",
-                        about=f"{measure[0].upper()}{measure[1:]} by {axis}, in percent, with "
-                        f"intervals. Dashed: the floors.",
-                        kind="splits",
-                        panels=panels,
-                        encoding=_axis(axis, panels),
-                    )
-                )
+            figures += draw_figure(
+                f"{label}-{measure.replace(' ', '-')}",
+                title=f"{title}: {measure}",
+                about=f"{measure[0].upper()}{measure[1:]} by {axis}, in percent, with "
+                f"intervals. Dashed: the floors.",
+                kind="splits",
+                panels=panels,
+                encoding=_axis(axis, panels),
+            )
     return figures
 
 
@@ -436,6 +430,7 @@ def _panels_by_group(
                 continue
             records = panels.setdefault(row["split"], [])
             records.append(_record(row, title_of(run), row[label]))
+            # Floors are of the images: several runs have the same, which are drawn once.
             place = (row["split"], row[label])
             if place in has_floors:
                 continue

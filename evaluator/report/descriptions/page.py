@@ -86,6 +86,7 @@ def write_description_page(
     _check_worlds(runs)
     gaps = _integration_gaps(runs, attributes)
     world, benchmark = open_described_dataset(runs[0], moved)
+    # Runs with a limit describe different images, and the gallery has those of all.
     truths: dict[str, ImageTruth] = {}
     for run in runs:
         truths |= truths_of_lines(run, world, benchmark)
@@ -192,6 +193,8 @@ def _choose_example(items: Sequence[Mapping[str, Any]]) -> int | None:
         length = 0
         for phrase in first["phrases"]:
             length += sum(len(segment["text"]) for segment in phrase)
+        # The weights are a choice: an exchanged value is what the page is about, so it outweighs
+        # the rest.
         score = n_colours + 2 * is_exchanged + 0.5 * is_held_out + 0.3 * n_objects - length / 2000
         if score > best_score:
             best, best_score = place, score
@@ -284,6 +287,7 @@ def _row_data(row: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("value", "low", "high", *FLOORS):
         value = row[name]
         if value is not None:
+            # A difference lies in -1..1 and is drawn from the middle.
             share = (value + 1) / 2 if is_difference else value
             places[name] = round(100 * min(max(share, 0), 1), 2)
     return {

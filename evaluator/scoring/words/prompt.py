@@ -44,6 +44,7 @@ _PLACEHOLDERS = {
 class Prompt:
     """Templates of questions, and the words of their answers."""
 
+    # Not strict, because TOML and JSON have lists where the fields are tuples.
     __pydantic_config__ = ConfigDict(extra="forbid", strict=False)
     choice: str
     """Asks which caption is true; {options} are the lettered captions."""
@@ -145,6 +146,7 @@ def read_prompt(path: Path | None) -> Prompt:
                     f"'{name}' of the prompt {path} has no {{{placeholder}}}; put it where the "
                     f"text belongs."
                 )
+    # In lower case, as answers are read: "a" and "A" would be one answer.
     distinct_letters = set(prompt.letters.lower())
     if len(distinct_letters) < MOST or set(prompt.yes) & set(prompt.no):
         raise UserError(f"The prompt {path} gives two answers the same words; use different words.")
@@ -176,4 +178,5 @@ def prompt_of(record: Mapping[str, Any], path: object = "of the run") -> Prompt:
 
 def _fill(text: str, **values: str) -> str:
     """Replace the {placeholders} of a text by values. Placeholders inside the values stay."""
+    # Not str.format, which fails at other braces and would fill a placeholder that a caption has.
     return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), text)

@@ -91,7 +91,8 @@ def _write_composed(draft: Draft, form: Form) -> Iterator[Item | None]:
         foils += selected
     item = draft.make_item("composed", None, form, foils)
     if item is not None:
-        yield item._replace(candidates=(*item.candidates, *_decomposed(form, atoms, foils)))
+        decomposed = tuple(_decomposed(form, atoms, foils))
+        yield item._replace(candidates=item.candidates + decomposed)
 
 
 def _atom_changes(draft: Draft, form: Form, atom: Atom) -> Iterator[Foil]:
@@ -144,9 +145,9 @@ def _primitive(form: Form, atom: Atom) -> Form:
     two related objects."""
     if atom.type == "relation":
         link = form.relations[atom.place]
-        subject, other = form.objects[link.subject], form.objects[link.object]
-        ends = Mention(subject.category), Mention(other.category)
-        return Form(ends, (Link(0, link.relation, 1),))
+        subject = Mention(form.objects[link.subject].category)
+        other = Mention(form.objects[link.object].category)
+        return Form((subject, other), (Link(0, link.relation, 1),))
     mention = form.objects[atom.place]
     if atom.type == "object":
         return Form((Mention(mention.category),))
@@ -251,17 +252,20 @@ class Skill(Protocol):
         """Draw up to ten foils. An atom's weight is halved each time it is chosen, so that foils
         change different atoms."""
         atoms = draft.substitutes.atoms(form, (skill,))
-        values = [draft.stream.shuffled(self._values(draft, form, atom)) for atom in atoms]
+        values_left = []
+        for atom in atoms:
+            values_left.append(draft.stream.shuffled(self._values(draft, form, atom)))
         weights = [1.0] * len(atoms)
         for _ in range(_MOST_DRAWS):
-            for place, values_left in enumerate(values):
-                if not values_left:
-                    weights[place] = 0.0
+            for number, values in enumerate(values_left):
+                if not values:
+                    weights[number] = 0.0
             if not any(weights):
                 return
-            place = _draw_weighted(weights, draft.stream)
-            weights[place] /= 2
-            yield draft.foils.replace_atom(form, atoms[place], values[place].pop(), skill)
+            number = _draw_weighted(weights, draft.stream)
+            weights[number] /= 2
+            value = values_left[number].pop()
+            yield draft.foils.replace_atom(form, atoms[number], value, skill)
 
     def _values(self, draft: Draft, form: Form, atom: Atom) -> list[str]:
         """The values by which foils may replace an atom."""

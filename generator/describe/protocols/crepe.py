@@ -2,17 +2,16 @@
 3.4, appendix A.4)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
-import networkx as nx
-
 from generator.base.streams import Stream
 from generator.dataset.records import RAW
 from generator.describe.captioner import Captioner, Draft, Item, Text
+from generator.describe.matched_sizes import match_sizes
 from generator.describe.protocol import Protocol, Recipe
 from generator.describe.raw_retrieval import PoolGroup, RawCaption, RawRetrieval
 from generator.describe.scenes import DescribedScene
@@ -139,8 +138,8 @@ class Systematicity(Protocol):
         for subject, chosen in self._chosen.items():
             report[subject] = {}
             for split, scene_ids in self._possible[subject].items():
-                sizes = Counter(chosen[scene_id] for scene_id in scene_ids if scene_id in chosen)
-                report[subject][split] = dict(sorted(sizes.items()))
+                sizes = [chosen[scene_id] for scene_id in scene_ids if scene_id in chosen]
+                report[subject][split] = dict(sorted(Counter(sizes).items()))
         return report
 
 
@@ -184,11 +183,13 @@ def _write_sets(draft: Draft, form: Form, skill: str) -> Iterator[Item]:
     if not comp_foils:
         return
     all_foils = atom_foils + comp_foils
+    # One template for all three sets, so that they differ in their foils only.
     forms = [form, *(foil.form for foil in all_foils)]
     template = draft.captioner.draw_template(forms, draft.stream)
-    if template:
-        for kind, foils in (("atom", atom_foils), ("comp", comp_foils), ("both", all_foils)):
-            yield draft.make_item_in_template(kind, skill, form, foils, template)
+    if not template:
+        return
+    for kind, foils in (("atom", atom_foils), ("comp", comp_foils), ("both", all_foils)):
+        yield draft.make_item_in_template(kind, skill, form, foils, template)
 
 
 def _draw_split_foils(draft: Draft, form: Form) -> Iterator[Foil]:
@@ -203,7 +204,8 @@ def _draw_split_foils(draft: Draft, form: Form) -> Iterator[Foil]:
 
 def _draw_split_compound(draft: Draft, form: Form, absent: Sequence[str]) -> Foil:
     """Split a random compound; `absent` are categories that the scene lacks."""
-    atom = Atom("attribute", draft.stream.below(len(form.objects)), draft.tested)
+    place = draft.stream.below(len(form.objects))
+    atom = Atom("attribute", place, draft.tested)
     own = draft.substitutes.value(form, atom)
     others = [value for value in draft.vocabulary.values(draft.tested) if value != own]
     value = draft.pick(others) or own
@@ -289,10 +291,12 @@ class Productivity(Protocol):
         # about plain ones.
         plain = [item.candidates[0].text for item in items if item.kind in ("atom", "swap")]
         if plain and scene.split not in _NOT_IN_CREPE:
-            form = plain[0].form
+            # Both kinds have the same caption.
+            caption = plain[0]
+            form = caption.form
             n_atoms = form.n_objects + form.n_attributes + form.n_relations
             group = PoolGroup(scene.split, f"{scene.split}-{n_atoms}", None)
-            self._raw.add(group, RawCaption(scene, plain[0]))
+            self._raw.add(group, RawCaption(scene, caption))
         yield from items
 
     def pooled_items(self) -> Iterator[tuple[DescribedScene, Item]]:
@@ -348,48 +352,47 @@ def _draw_denials(draft: Draft, form: Form) -> tuple[Form, list[Foil]] | None:
     """
     foils = draft.foils
 
-    # 1. The atoms, and the choices that a foil may invert.
+    # 1. The atoms, and the choices that a foil may invert: by number, one to three at a time.
     atoms = _one_per_object(draft, foils.deniable(form))[:_N_FOILS]
-    places = range(len(atoms))
-    inversions = []
-    for size in (1, 2, 3):
-        inversions += [set(inverted) for inverted in combinations(places, size)]
+    numbers = range(len(atoms))
+    inversions = [[set(inverted) for inverted in combinations(numbers, n)] for n in (1, 2, 3)]
 
     # 2. What the caption asserts, and what it denies.
     values: list[str] = []
     denied: set[int] = set()
     base = form
     """The form in which denied atoms have false values."""
-    for place, atom in enumerate(atoms):
+    for number, atom in enumerate(atoms):
         value = draft.substitutes.value(form, atom)
         if draft.stream.below(2):
-            denied.add(place)
+            denied.add(number)
             value = draft.draw_false_value(base, atom) or value
         values.append(value)
         base = foils.replace_atom(base, atom, value).form
 
-    def deny_atoms(denied_places: set[int]) -> Form:
-        return _deny_all(draft, base, [atoms[place] for place in sorted(denied_places)])
+    def deny_atoms(chosen: set[int]) -> Form:
+        return _deny_all(draft, base, [atoms[number] for number in sorted(chosen)])
 
     caption = deny_atoms(denied)
-    if len(inversions) < _N_FOILS:
+    if sum(map(len, inversions)) < _N_FOILS:
         return None
     if draft.scene.decide(caption) is not True or not foils.is_possible(caption):
         return None
 
     # 3. The foils.
     def draw_foils() -> Iterator[Foil]:
-        for size in (1, 2, 3):
-            of_size = [inverted for inverted in inversions if len(inverted) == size]
+        for of_size in inversions:
             for inverted in draft.stream.shuffled(of_size):
-                changes = tuple(
-                    denial_of(atoms[place], values[place], place in denied)
-                    for place in sorted(inverted)
-                )
-                yield Foil(deny_atoms(denied ^ inverted), changes, "neg")
+                changes = []
+                for number in sorted(inverted):
+                    taken_back = number in denied
+                    changes.append(denial_of(atoms[number], values[number], taken_back))
+                yield Foil(deny_atoms(denied ^ inverted), tuple(changes), "neg")
 
     selected = draft.select_foils(draw_foils(), caption, _N_FOILS)
-    return (caption, selected) if selected else None
+    if not selected:
+        return None
+    return caption, selected
 
 
 def _draw_foils_with_denials(draft: Draft, form: Form) -> tuple[Form, list[Foil]] | None:
@@ -406,15 +409,18 @@ def _draw_foils_with_denials(draft: Draft, form: Form) -> tuple[Form, list[Foil]
             yield _deny_in_foil(draft, form, denied_atoms)
 
     selected = draft.select_foils(draw_foils(), form, _N_FOILS)
-    return (form, selected) if selected else None
+    if not selected:
+        return None
+    return form, selected
 
 
 def _deny_in_foil(draft: Draft, form: Form, atoms: Sequence[Atom]) -> Foil:
     """The foil that denies some atoms of a form."""
-    changes = tuple(
-        denial_of(atom, draft.substitutes.value(form, atom), taken_back=False) for atom in atoms
-    )
-    return Foil(_deny_all(draft, form, atoms), changes, "neg")
+    changes = []
+    for atom in atoms:
+        value = draft.substitutes.value(form, atom)
+        changes.append(denial_of(atom, value, taken_back=False))
+    return Foil(_deny_all(draft, form, atoms), tuple(changes), "neg")
 
 
 def _deny_all(draft: Draft, form: Form, atoms: Sequence[Atom]) -> Form:
@@ -428,109 +434,7 @@ def _one_per_object(draft: Draft, atoms: Sequence[Atom]) -> list[Atom]:
     """All relations and at most one atom of each object, in random order."""
     atom_at: dict[tuple[bool, int], Atom] = {}
     for atom in draft.stream.shuffled(atoms):
-        atom_at.setdefault((atom.type == "relation", atom.place), atom)
+        # Relations have places of their own, which start at 0 too.
+        is_relation = atom.type == "relation"
+        atom_at.setdefault((is_relation, atom.place), atom)
     return list(atom_at.values())
-
-
-SizeOptions = Mapping[str, Set[int]]
-"""The possible sizes of a scene's question, by scene_id."""
-
-
-def match_sizes(options: Mapping[str, SizeOptions], stream: Stream) -> dict[str, int]:
-    """Choose the size of each scene's question so that all splits have equally many questions of
-    each size.
-
-    The number of questions of a size is as large as every split allows, and as even over the sizes
-    as possible. Scenes that would make the splits differ are left out. Whether a split has enough
-    scenes follows from Hall's theorem: it has if, for every subset of sizes, at least as many
-    scenes can have one of them as questions need one of them.
-
-    1. For every subset of sizes, count the scenes that can have one of them, in the split that has
-       fewest.
-    2. Add questions one by one, of the size that has fewest, until no subset has room.
-    3. Give each split these questions by a maximum flow.
-
-    Args:
-        options: the scenes of each split with their possible sizes.
-        stream: the random numbers.
-
-    Returns:
-        The size by scene_id.
-
-    >>> seen = {"a": {1, 2}, "b": {1, 2}, "c": {2}}
-    >>> unseen = {"d": {1}, "e": {1, 2}}
-    >>> sorted(match_sizes({"seen": seen, "unseen": unseen}, Stream(0)).values())
-    [1, 1, 2, 2]
-    """
-    possible_sizes: set[int] = set()
-    for scenes in options.values():
-        possible_sizes.update(*scenes.values())
-    sizes = sorted(possible_sizes)
-
-    # 1. Scenes for each subset of sizes.
-    room = {}
-    for n in range(1, len(sizes) + 1):
-        for subset in map(frozenset, combinations(sizes, n)):
-            room[subset] = min(_count_scenes(scenes, subset) for scenes in options.values())
-
-    # 2. Questions of each size.
-    counts = dict.fromkeys(sizes, 0)
-    growing = list(sizes)
-    while growing:
-        size = min(growing, key=counts.__getitem__)
-        counts[size] += 1
-        if _is_overfull(counts, room, size):
-            counts[size] -= 1
-            growing.remove(size)
-
-    # 3. A size for each scene.
-    size_of: dict[str, int] = {}
-    for scenes in options.values():
-        size_of.update(_assign_sizes(scenes, counts, stream))
-    return size_of
-
-
-def _is_overfull(counts: Mapping[int, int], room: Mapping[frozenset[int], int], size: int) -> bool:
-    """Whether some sizes, `size` among them, have more questions together than there are scenes for
-    them."""
-    for subset, n_scenes in room.items():
-        if size in subset and sum(counts[member] for member in subset) > n_scenes:
-            return True
-    return False
-
-
-def _count_scenes(scenes: SizeOptions, sizes: Set[int]) -> int:
-    """The number of scenes that can have one of some sizes."""
-    return sum(not sizes.isdisjoint(of_scene) for of_scene in scenes.values())
-
-
-def _assign_sizes(
-    scenes: SizeOptions, counts: Mapping[int, int], stream: Stream
-) -> Iterator[tuple[str, int]]:
-    """Yield scenes with their sizes, `counts` of each size; the caller ensures that enough scenes
-    exist.
-
-    Scenes with the same possible sizes are alike, so the flow goes from such groups of scenes to
-    sizes; scenes are then drawn from each group.
-    """
-    group_sizes = Counter(frozenset(of_scene) for of_scene in scenes.values())
-    if not group_sizes:
-        return
-    graph = nx.DiGraph()
-    for group, n_scenes in group_sizes.items():
-        graph.add_edge("scenes", group, capacity=n_scenes)
-        for size in group:
-            graph.add_edge(group, size)
-    for size, n_questions in counts.items():
-        graph.add_edge(size, "questions", capacity=n_questions)
-    _, flow = nx.maximum_flow(graph, "scenes", "questions")
-
-    sizes_left: dict[frozenset[int], list[int]] = {}
-    for group in group_sizes:
-        sizes_left[group] = []
-        for size in sorted(group):
-            sizes_left[group] += [size] * flow[group][size]
-    scene_groups = [(scene_id, frozenset(of_scene)) for scene_id, of_scene in scenes.items()]
-    for scene_id, group in stream.shuffled(scene_groups):
-        if sizes_left[group]:
-            yield scene_id, sizes_left[group].pop()

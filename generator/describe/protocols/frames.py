@@ -146,7 +146,8 @@ class Frames(Protocol):
                 continue
             opposite = draft.vocabulary.relations[relation.viewer].opposite
             if twin.facts.holds[opposite][relation.subject][relation.ground]:
-                relations.setdefault((scene.split, relation.own), []).append(relation)
+                key = (scene.split, relation.own)
+                relations.setdefault(key, []).append(relation)
         return self._pick_least_used(relations, draft)
 
     def _draw_disagreement(self, draft: Draft) -> _Relation | None:
@@ -158,7 +159,8 @@ class Frames(Protocol):
         relations: dict[tuple[str, str], list[_Relation]] = {}
         for relation in self._relations(draft):
             if not relation.frames_agree:
-                relations.setdefault((draft.scene.split, relation.viewer), []).append(relation)
+                key = (draft.scene.split, relation.viewer)
+                relations.setdefault(key, []).append(relation)
         return self._pick_least_used(relations, draft)
 
     def _pick_least_used(
@@ -167,7 +169,8 @@ class Frames(Protocol):
         """A random option of the key that was picked least often; None if there are none."""
         if not options:
             return None
-        return draft.pick(options[self._used.pick(list(options), draft.stream)])
+        key = self._used.pick(list(options), draft.stream)
+        return draft.pick(options[key])
 
     def _relations(self, draft: Draft) -> Iterator[_Relation]:
         """The relations between two unique objects that fit the split, where both frames decide
@@ -192,23 +195,24 @@ class Frames(Protocol):
     def _write_bare_item(self, draft: Draft, relation: _Relation) -> Iterator[Item]:
         """Write the item of one image: a bare caption for each frame."""
         # The form of a bare caption is the viewer's, since it has to have one.
-        form, other_form = (
-            draft.name_related_pair(relation.subject, direction, relation.ground)
-            for direction in (relation.viewer, relation.own)
-        )
+        form = draft.name_related_pair(relation.subject, relation.viewer, relation.ground)
+        other_form = draft.name_related_pair(relation.subject, relation.own, relation.ground)
         template = self._draw_template(draft, [form, other_form])
         if template is None or not draft.accepts(other_form, form):
             return
-        text, other_text = (
-            Text(words_form, template, (((0, "relation"), self._bare_phrases[direction]),))
-            for words_form, direction in ((form, relation.viewer), (other_form, relation.own))
-        )
+        text = self._bare_text(form, relation.viewer, template)
+        other_text = self._bare_text(other_form, relation.own, template)
         changed = draft.foils.flip_relation(form, 0).changed
         candidates = (
             Candidate(text, "c", True, VIEWER),
             Candidate(other_text, "n", False, OBJECT, changed, text),
         )
         yield Item(draft.protocol, ASSUMED, _looks(draft.scene, relation.ground), candidates)
+
+    def _bare_text(self, form: Form, direction: str, template: str) -> Text:
+        """The text of a form with a relation, in words that leave the frame out."""
+        relation_place = (0, "relation")
+        return Text(form, template, ((relation_place, self._bare_phrases[direction]),))
 
     def _make_item_of_two_images(
         self, kind: str, draft: Draft, form: Form, ground: int
@@ -252,8 +256,9 @@ class Frames(Protocol):
                             own, str(slot), False, changed=changes[own], of=other, of_twin=of_twin
                         )
                     )
-        skill = " and ".join(sorted((_looks(scene, ground), _looks(twin, ground))))
-        return Item(draft.protocol, kind, skill, tuple(candidates))
+        # Sorted: which image comes first is random.
+        looks = sorted((_looks(scene, ground), _looks(twin, ground)))
+        return Item(draft.protocol, kind, " and ".join(looks), tuple(candidates))
 
     def _draw_template(self, draft: Draft, forms: Sequence[Form]) -> str | None:
         """A template that can say all forms; None if there is none."""

@@ -28,7 +28,8 @@ def _bound(kind: str, binding: Sequence[str]) -> Form:
 def _related(triple: Sequence[str]) -> Form:
     """The label of a triple (category, relation, category)."""
     subject, relation, other = triple
-    return Form((Mention(subject), Mention(other)), (Link(0, relation, 1),))
+    mentions = Mention(subject), Mention(other)
+    return Form(mentions, (Link(0, relation, 1),))
 
 
 def _hard_negatives_of_binding(
@@ -49,8 +50,9 @@ def _hard_negatives_of_binding(
 
 def _hard_negatives_of_relation(draft: Draft, caption: Form) -> HardNegatives:
     """The caption with its relation flipped, and the caption with its ends exchanged."""
+    flipped = draft.foils.flip_relation(caption, 0).form
     exchanged = caption._replace(objects=caption.objects[::-1])
-    return [("flip", draft.foils.flip_relation(caption, 0).form), ("order", exchanged)]
+    return [("flip", flipped), ("order", exchanged)]
 
 
 def _write_question(
@@ -82,22 +84,23 @@ def _write_question(
         zero_shot.append(form)
         if form not in hard_forms:
             distractors.append(form)
-            if len(distractors) == N_DISTRACTORS:
-                break
-    else:
-        # Too few.
+        if len(distractors) == N_DISTRACTORS:
+            break
+    if len(distractors) < N_DISTRACTORS:
         return
 
-    wrong_labels = [*hard_negatives, *(("distractor", form) for form in distractors)]
+    wrong_labels = list(hard_negatives)
+    for form in distractors:
+        wrong_labels.append(("distractor", form))
     item = _make_label_item(draft, kind, caption, wrong_labels)
     if caption.relations:
         caption_text = item.candidates[0].text
         candidates = [*item.candidates, Candidate(caption_text, "zsl", True)]
         for form in zero_shot[:N_DISTRACTORS]:
-            text = Text(form, TEMPLATE)
-            candidates.append(
-                Candidate(text, "zsl", False, "distractor", ("distractor",), caption_text)
+            wrong = Candidate(
+                Text(form, TEMPLATE), "zsl", False, "distractor", ("distractor",), caption_text
             )
+            candidates.append(wrong)
         item = item._replace(candidates=tuple(candidates))
     yield item
 
@@ -115,7 +118,8 @@ def _make_label_item(draft: Draft, kind: str, caption: Form, wrong_labels: HardN
 def _write_drawn_binding(draft: Draft, pair: Form) -> Iterator[Item]:
     """Write the item about the first of two objects."""
     kind = draft.tested
-    target, other = ((mention.values[kind], str(mention.category)) for mention in pair.objects)
+    bindings = [(mention.values[kind], str(mention.category)) for mention in pair.objects]
+    target, other = bindings
     value, category = target
     values = draft.substitutes.values(kind, value)
     categories = draft.substitutes.categories(category)
@@ -136,9 +140,10 @@ def _draw_bound_labels(
 def _write_drawn_relation(draft: Draft, caption: Form) -> Iterator[Item]:
     """Write the item about two related objects."""
     relation = caption.relations[0].relation
-    subjects, others = (
-        draft.substitutes.categories(str(mention.category)) for mention in caption.objects
-    )
+    subject, other = (str(mention.category) for mention in caption.objects)
+    # Distractors are as familiar as the label: of categories that are held out with the same.
+    subjects = draft.substitutes.categories(subject)
+    others = draft.substitutes.categories(other)
     relations = (relation, draft.vocabulary.relations[relation].opposite)
     hard_negatives = _hard_negatives_of_relation(draft, caption)
     labels = _draw_related_labels(draft, subjects, relations, others)
@@ -213,7 +218,8 @@ class ClassLabels:
             return _bound(draft.tested, (value, facts.categories[target]))
         labels = self._rule.listed(list_of(draft.scene.split))
         # A list has each relation in one phrasing only: "a left of b" or "b right of a".
-        for i, j in ((order[0], order[-1]), (order[-1], order[0])):
+        first, last = order[0], order[-1]
+        for i, j in ((first, last), (last, first)):
             for relation in draft.vocabulary.pair_relations:
                 label = (facts.categories[i], relation, facts.categories[j])
                 if label in labels and facts.holds[relation][i][j]:
@@ -234,7 +240,8 @@ class ClassLabels:
             yield _make_label_item(draft, self._task, caption, wrong_labels)
             return
 
-        listed_labels = draft.stream.shuffled(self._rule.listed(list_of(draft.scene.split)))
+        of_split = self._rule.listed(list_of(draft.scene.split))
+        listed_labels = draft.stream.shuffled(of_split)
         if self._task == "relational":
             hard_negatives = _hard_negatives_of_relation(draft, caption)
             labels = [_related(label) for label in listed_labels]

@@ -10,7 +10,7 @@ from generator.describe.protocol import Protocol, Recipe
 from generator.language.complexity import LeastUsed
 from generator.language.foils import Atom
 from generator.language.form import Form
-from generator.language.grammar import Wording
+from generator.language.phrases import Wording
 from generator.language.wording import synonyms, use_converse, words_of
 
 _TEMPLATES = ("a-and-a", "there-is", "there-is-each", "that-is", "clauses", "there-is-that")
@@ -194,7 +194,10 @@ class HardPositives(Protocol):
 
 def _turn_wording(wording: Wording) -> Wording:
     """The wording of a form with two objects after these are mentioned in the other order."""
-    return tuple(((1 - place, name), word) for (place, name), word in wording)
+    turned = []
+    for (place, name), word in wording:
+        turned.append(((1 - place, name), word))
+    return tuple(turned)
 
 
 def _draw_synonym(draft: Draft, form: Form, word_type: str) -> Wording:

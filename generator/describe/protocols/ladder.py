@@ -15,7 +15,7 @@ from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
 from generator.language.foils import Atom
 from generator.language.form import Form
-from generator.language.grammar import Place, Wording
+from generator.language.phrases import Place, Wording
 from generator.language.wording import synonyms, words_of
 
 MOST_EDITS = 4
@@ -158,4 +158,8 @@ def _single_places(draft: Draft, form: Form) -> list[Place]:
     for word in words_of(form, draft.vocabulary):
         if synonyms(word.kind, word.name, draft.vocabulary):
             places_of.setdefault((word.kind, word.name), []).append(word.place)
-    return [places[0] for _, places in sorted(places_of.items()) if len(places) == 1]
+    single = []
+    for _, places in sorted(places_of.items()):
+        if len(places) == 1:
+            single += places
+    return single

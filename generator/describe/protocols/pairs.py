@@ -75,13 +75,15 @@ def _draw_caption(draft: Draft) -> Form | None:
     i, j = changed if draft.stream.below(2) else changed[::-1]
     if here.categories[i] == there.categories[i]:
         # The objects have exchanged a value.
-        kinds = [kind for kind, value in here.values[i].items() if value != there.values[i][kind]]
+        values_there = there.values[i]
+        kinds = [kind for kind, value in here.values[i].items() if value != values_there[kind]]
         return draft.name_objects((i, j), kinds) if len(kinds) == 1 else None
 
     # The objects have exchanged their places: a relation that holds both ways would stay true.
     one_way = []
     for name in draft.vocabulary.pair_relations:
-        if here.holds[name][i][j] and here.holds[name][j][i] is False:
+        holds = here.holds[name]
+        if holds[i][j] and holds[j][i] is False:
             one_way.append(name)
     relation = draft.pick(one_way)
     return draft.name_related_pair(i, relation, j) if relation else None
@@ -101,8 +103,9 @@ def _draw_turned_caption(draft: Draft) -> Form | None:
     for i, j in draft.stream.shuffled(pairs):
         exchanged = []
         for name, relation in draft.vocabulary.pair_relations.items():
-            only_here = here[name][i][j] and here[name][j][i] is False
-            only_there = there[name][j][i] and there[name][i][j] is False
+            holds, holds_there = here[name], there[name]
+            only_here = holds[i][j] and holds[j][i] is False
+            only_there = holds_there[j][i] and holds_there[i][j] is False
             if relation.frame == "viewer" and only_here and only_there:
                 exchanged.append(name)
         chosen = draft.pick(exchanged)
@@ -131,12 +134,13 @@ def _write_both_captions(fallback: str | None, draft: Draft, form: Form) -> Iter
     # A caption, the caption of the other scene, the change that makes the first of the second, and
     # whether the first belongs to the twin.
     captions = [(text, twin_text, to_scene, False), (twin_text, text, to_twin, True)]
-    candidates = []
+    candidates: list[Candidate] = []
     for slot, (own, other, change, of_twin) in enumerate(draft.stream.shuffled(captions)):
-        candidates.append(Candidate(own, str(slot), True, of_twin=of_twin))
-        candidates.append(
-            Candidate(own, str(slot), False, changed=change.changed, of=other, of_twin=not of_twin)
+        of_own_image = Candidate(own, str(slot), True, of_twin=of_twin)
+        of_other_image = Candidate(
+            own, str(slot), False, changed=change.changed, of=other, of_twin=not of_twin
         )
+        candidates += [of_own_image, of_other_image]
     skill = "relation" if form.relations else "attribute"
     kind = skill if changed_objects(draft.scene, twin) else "turn"
     yield Item(draft.protocol, kind, skill, tuple(candidates))

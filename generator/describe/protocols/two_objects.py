@@ -30,21 +30,26 @@ def _write_swap(draft: Draft, form: Form) -> Iterator[Item | None]:
 
 def _write_flip(draft: Draft, form: Form) -> Iterator[Item | None]:
     """A relation becomes its opposite."""
-    foils = draft.select_foils([draft.foils.flip_relation(form, 0)], form)
+    flipped = draft.foils.flip_relation(form, 0)
+    foils = draft.select_foils([flipped], form)
     yield draft.make_item("flip", "relation", form, foils)
 
 
 def _write_order(draft: Draft, form: Form) -> Iterator[Item | None]:
     """A relation's subject and object are exchanged."""
-    foils = draft.select_foils([draft.foils.exchange_ends(form, 0)], form)
+    exchanged = draft.foils.exchange_ends(form, 0)
+    foils = draft.select_foils([exchanged], form)
     yield draft.make_item("order", "relation", form, foils)
 
 
 def _draw_object(draft: Draft) -> Form | None:
     """Draw a unique object that fits the split, with its tested value."""
-    fitting = [i for i in draft.scene.unique_objects if draft.scene.objects_fit_split((i,))]
-    obj = draft.pick(fitting)
-    return None if obj is None else draft.name_objects((obj,), (draft.tested,))
+    scene = draft.scene
+    fitting = [obj for obj in scene.unique_objects if scene.objects_fit_split((obj,))]
+    chosen = draft.pick(fitting)
+    if chosen is None:
+        return None
+    return draft.name_objects((chosen,), (draft.tested,))
 
 
 def _write_denial(draft: Draft, form: Form) -> Iterator[Item | None]:
@@ -56,15 +61,16 @@ def _write_denial(draft: Draft, form: Form) -> Iterator[Item | None]:
     caption, foil_form = form, form._replace(negated=True)
     if draft.stream.below(2):
         own = form.objects[0].values[draft.tested]
-        others = [value for value in draft.substitutes.values(draft.tested, own) if value != own]
-        value = draft.pick(others)
+        alike = draft.substitutes.values(draft.tested, own)
+        value = draft.pick([value for value in alike if value != own])
         if value is None:
             # No other value is held out with the same objects.
             return
         atom = Atom("attribute", 0, draft.tested)
         foil_form = draft.foils.replace_atom(form, atom, value).form
         caption = foil_form._replace(negated=True)
-    foils = draft.select_foils([Foil(foil_form, (WHOLE,), "neg")], caption)
+    foil = Foil(foil_form, (WHOLE,), "neg")
+    foils = draft.select_foils([foil], caption)
     yield draft.make_item("denial", "negation", caption, foils)
 
 
@@ -116,9 +122,11 @@ def _draw_grid_scene(draft: Draft) -> Form | None:
 
 def _write_both_orders(draft: Draft, form: Form) -> Iterator[Item]:
     """The caption in both orders of mention; false texts come from the pool."""
-    orders = form, form._replace(objects=form.objects[::-1])
-    candidates = tuple(Candidate(Text(order, _GRID_TEMPLATE), "c", True) for order in orders)
-    yield Item(draft.protocol, POOL, "attribute", candidates, POOL)
+    candidates = []
+    for order in (form, form._replace(objects=form.objects[::-1])):
+        text = Text(order, _GRID_TEMPLATE)
+        candidates.append(Candidate(text, "c", True))
+    yield Item(draft.protocol, POOL, "attribute", tuple(candidates), POOL)
 
 
 class Retrieval(Protocol):
@@ -139,9 +147,12 @@ class Retrieval(Protocol):
     def _grid(self) -> Iterator[Text]:
         """Every caption of the grid, in both orders of mention."""
         kind = self.captioner.holdout.kind
+        # Arrangements are ordered, so each pair comes in both orders.
         for arrangement in arrangements(self.captioner.vocabulary, kind):
-            mentions = tuple(Mention(category, ((kind, value),)) for value, category in arrangement)
-            yield Text(Form(mentions), _GRID_TEMPLATE)
+            mentions = []
+            for value, category in arrangement:
+                mentions.append(Mention(category, ((kind, value),)))
+            yield Text(Form(tuple(mentions)), _GRID_TEMPLATE)
 
 
 def _write_assignments(draft: Draft, form: Form) -> Iterator[Item | None]:
@@ -154,7 +165,9 @@ def _write_assignments(draft: Draft, form: Form) -> Iterator[Item | None]:
     fillings = product(categories, attributes)
     for first, second in product(fillings, repeat=2):
         mentions = {0: Mention(*first), 1: Mention(*second)}
-        foil = draft.foils.change_mentions(form, mentions, _name_repeats(first, second))
+        kind = _name_repeats(first, second)
+        foil = draft.foils.change_mentions(form, mentions, kind)
+        # The two true assignments are no foils.
         if foil.form not in (form, turned):
             foils.append(foil)
     selected = draft.select_foils(foils, form, len(foils))
@@ -169,13 +182,15 @@ def _write_assignments(draft: Draft, form: Form) -> Iterator[Item | None]:
 
 def _name_repeats(first: tuple[object, object], second: tuple[object, object]) -> str:
     """Which slots of an assignment repeat; a slot is (category, attributes)."""
-    names = {
-        (False, False): "none",
-        (True, False): "category",
-        (False, True): "attribute",
-        (True, True): "both",
-    }
-    return names[first[0] == second[0], first[1] == second[1]]
+    first_category, first_attributes = first
+    second_category, second_attributes = second
+    repeats_category = first_category == second_category
+    repeats_attributes = first_attributes == second_attributes
+    if repeats_category and repeats_attributes:
+        return "both"
+    if repeats_category:
+        return "category"
+    return "attribute" if repeats_attributes else "none"
 
 
 class Confusion(Protocol):
@@ -195,7 +210,8 @@ class Confusion(Protocol):
 
 def _write_in_context(draft: Draft, form: Form) -> Iterator[Item | None]:
     """A caption and its attribute swap, without and with the environment."""
-    foils = draft.select_foils([draft.foils.exchange_values(form, draft.tested)], form)
+    exchanged = draft.foils.exchange_values(form, draft.tested)
+    foils = draft.select_foils([exchanged], form)
     plain_forms = [form, *(foil.form for foil in foils)]
     environment = draft.facts.environment
     with_environment = [plain._replace(environment=environment) for plain in plain_forms]

@@ -110,7 +110,8 @@ class Views(Protocol):
             # An object without a front decides none, and one seen from a corner not all.
             if None not in truths and truths.count(True) == 1:
                 true_form = forms[truths.index(True)]
-                options.setdefault((scene.split, str(true_form.view)), []).append(forms)
+                key = (scene.split, str(true_form.view))
+                options.setdefault(key, []).append(forms)
         if not options:
             return None
         side_of_split = self._used_sides.pick(list(options), draft.stream)
@@ -147,7 +148,8 @@ def _objects_of(scene: DescribedScene) -> set[tuple[str, tuple[tuple[str, str], 
 
 def _first_image() -> Candidate:
     """The candidate of the first image, which no question has among its options."""
-    return Candidate(Text(Form((), view=FIRST_IMAGE), _TEMPLATE), _FIRST, True, of_twin=True)
+    text = Text(Form((), view=FIRST_IMAGE), _TEMPLATE)
+    return Candidate(text, _FIRST, True, of_twin=True)
 
 
 def _write_same_scene(draft: Draft, other: DescribedScene) -> Iterator[Item]:

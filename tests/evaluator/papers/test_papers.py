@@ -331,9 +331,7 @@ class TestElsewhere:
         ]
         labels = [f"HN={measured}", f"control={measured}"]
         inputs = read_inputs(labels, (), [f"HN={base}"] * 3, [f"HN={run}" for run in after])
-        named = [
-            (elsewhere["runs"], elsewhere["model"]) for elsewhere in inputs.labels[0].elsewhere
-        ]
+        named = [(entry["runs"], entry["model"]) for entry in inputs.labels[0].before_and_after]
         assert named == [(1, "HN, before"), (3, "HN, after")]
         table = tables_of("hard-positives2024", inputs)["10"]
         line = next(

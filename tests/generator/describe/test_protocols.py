@@ -31,7 +31,7 @@ from generator.judge.text_reader import read_text
 from generator.judge.verify import verify_dataset
 from generator.language.foils import Foil
 from generator.language.form import Form, Mention, count_held_out
-from generator.language.grammar import NATURAL
+from generator.language.templates import NATURAL
 from generator.language.truth import decide
 from generator.scene.scene import Scene
 from tests.generator.describe.samples import (

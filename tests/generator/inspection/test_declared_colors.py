@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.inspection.appearance import encoded
+from generator.inspection.close_colors import encoded
 from generator.inspection.declared_colors import DeclaredColors, color_distances
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 from tests.generator.inspection.scenes import CLEVR

@@ -10,8 +10,9 @@ import pytest
 
 from generator.assets.sets import find_mesh
 from generator.inspection import legibility
-from generator.inspection.appearance import SIDE, light_on_ball, mask, surface_points, too_close
+from generator.inspection.close_colors import light_on_ball, too_close
 from generator.inspection.family_check import check_family, misspelt, unreadable
+from generator.inspection.outlines import SIDE, mask, surface_points
 from generator.scene.scene import Camera
 from generator.vocabulary.families import shipped_families
 from generator.vocabulary.schema import read_vocabulary

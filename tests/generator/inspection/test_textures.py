@@ -4,7 +4,7 @@ alike are not."""
 import numpy as np
 import pytest
 
-from generator.inspection.appearance import LEAST_CONTRAST, contrast_of, contrasts
+from generator.inspection.texture_contrast import LEAST_CONTRAST, contrast_of, contrasts
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
 MARKED = """

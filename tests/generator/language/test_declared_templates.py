@@ -19,7 +19,8 @@ from generator.judge.lexicon import Lexicon, UnreadableError
 from generator.judge.text_reader import read_text
 from generator.judge.verify import verify_dataset
 from generator.language.form import Form, Link, Mention
-from generator.language.grammar import TEMPLATES, Grammar
+from generator.language.grammar import Grammar
+from generator.language.templates import TEMPLATES
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
 from generator.vocabulary.tables import TEMPLATE_NAMES
 from generator.vocabulary.templates import PLACEHOLDERS

@@ -1,7 +1,9 @@
 import pytest
 
 from generator.judge.lexicon import Lexicon
-from generator.language.grammar import Grammar, Place, reads_well
+from generator.language.grammar import Grammar
+from generator.language.phrases import Place
+from generator.language.templates import reads_well
 from tests.generator.scenes import VOCABULARY, VOCABULARY_TEXT, form_of
 
 GRAMMAR = Grammar(VOCABULARY)
