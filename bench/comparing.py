@@ -209,7 +209,7 @@ def items_of(study: Study) -> tuple[np.ndarray, Clusters]:
             codes = [divmod(binding, study.objects) for binding in bindings]
             names = [f"{block} {value}:{block} {object_}" for value, object_ in codes]
             binding_names.append(";".join(names))
-    return items, Clusters.of(cluster_names, binding_names)
+    return items, Clusters.from_names(cluster_names, binding_names)
 
 
 def draw_outcomes(

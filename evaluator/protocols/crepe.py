@@ -158,7 +158,7 @@ def _retrieval_row(
     cluster_names = np.concatenate([fold.clusters for fold in folds])[scored]
     images = np.concatenate([fold.images for fold in folds])[scored]
     bindings = [scores.bindings.get(image, "") for image in images]
-    clusters = Clusters.of(cluster_names, bindings, images, vocabulary=scores.vocabulary)
+    clusters = Clusters.from_names(cluster_names, bindings, images, vocabulary=scores.vocabulary)
     estimate = cluster_means(value[:, None], clusters, scores.confidence, chance=[by_chance])[0]
 
     # The spread of the folds' own means, as CREPE reports it.

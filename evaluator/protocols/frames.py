@@ -39,7 +39,7 @@ class Frames(Protocol):
     compares_images = True
 
     def measure(self, scores: Scores) -> ProtocolResults:
-        pairs = PairItems.of(scores, self.name)
+        pairs = PairItems.read(scores, self.name)
         items = pairs.of_captions
         n = len(items)
         of_kind = {kind: items.kind == kind for kind in (VIEWER, OBJECT, ASSUMED)}

@@ -214,7 +214,9 @@ class Items:
     @property
     def clusters(self) -> Clusters:
         """The clusters, scenes and bindings of the items."""
-        return Clusters.of(self.cluster, self.bindings, self.scene_id, vocabulary=self.vocabulary)
+        return Clusters.from_names(
+            self.cluster, self.bindings, self.scene_id, vocabulary=self.vocabulary
+        )
 
     @property
     def read(self) -> np.ndarray:

@@ -41,7 +41,7 @@ class Pairs(Protocol):
     compares_images = True
 
     def measure(self, scores: Scores) -> ProtocolResults:
-        items, outcomes = measure_pairs(PairItems.of(scores, self.name))
+        items, outcomes = measure_pairs(PairItems.read(scores, self.name))
         rows = tabulate(items, outcomes) if len(set(items.kind)) > 1 else []
         rows += tabulate(items, outcomes, ["kind"])
         return ProtocolResults(items, outcomes, rows)
@@ -59,7 +59,7 @@ class PairItems:
     """Answers in words that assign both captions to both images; None if scores do."""
 
     @classmethod
-    def of(cls, scores: Scores, protocol: str) -> "PairItems":
+    def read(cls, scores: Scores, protocol: str) -> "PairItems":
         """Read the items of a protocol.
 
         Args:

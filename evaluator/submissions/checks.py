@@ -89,7 +89,7 @@ class _Training(TypedDict):
 
     status: str
     """Status with respect to the benchmark (evaluator.provenance.contamination)."""
-    said: str
+    sentence: str
     """The status as a sentence."""
 
 
@@ -135,7 +135,7 @@ class CheckedRun:
     def training(self) -> Mapping[str, Any]:
         """What is known of the model's training; the sentence names who says so."""
         training = self.run.record.get("training") or unknown_training()
-        return {**training, "said": f"{training['said']}{_CLAIMED}"}
+        return {**training, "sentence": f"{training['sentence']}{_CLAIMED}"}
 
     @property
     def training_seed(self) -> int | str | None:
@@ -404,8 +404,8 @@ def _computed(run: Run, entry: SubmittedRun | None, place: Place, tables: Path) 
     certificate = "not verified"
     if run.world is not None:
         certificate = describe_certificate(run.benchmark, run.world)
-    sentence = f"{results['training']['said']}{_CLAIMED}"
-    training = {**results["training"], "said": sentence}
+    sentence = f"{results['training']['sentence']}{_CLAIMED}"
+    training = {**results["training"], "sentence": sentence}
     return CheckedRun(
         entry=entry,
         run=run,

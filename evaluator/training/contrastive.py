@@ -142,7 +142,7 @@ class Towers:
         m = len(texts)
         own_images = share(n)
         own_texts = texts[share(m)]
-        pixels = self._images.of(images[own_images], range(n)[own_images], step)
+        pixels = self._images.batch(images[own_images], range(n)[own_images], step)
         inputs = {name: values[own_texts] for name, values in self._inputs.items()}
         with autocast(self.device, self._precision):
             image_features = self._model.image_features(pixels)

@@ -82,7 +82,7 @@ class Denoising(Learner):
         n = len(step.images)
         own = share(n)
         places = range(n)[own]
-        latents = self._latents.of(step.images[own], places, number)
+        latents = self._latents.batch(step.images[own], places, number)
         captions = step.captions[own]
 
         # Each image has a generator of its own, so that processes do not change the draws. The

@@ -62,11 +62,10 @@ class Clusters:
     """(bindings, 2): the value and the object of each binding, as codes; all -1 unless every name
     is `value:object`."""
     vocabulary: tuple[int, int]
-    """How many values and how many objects the vocabulary has: that is what "this vocabulary"
-    speaks of."""
+    """How many values and how many objects the vocabulary has: the meaning of "this vocabulary"."""
 
     @classmethod
-    def of(
+    def from_names(
         cls,
         clusters: Sequence[str] | np.ndarray,
         bindings: Sequence[str] | np.ndarray | None = None,
@@ -89,7 +88,8 @@ class Clusters:
             The codes of the items.
 
         Example:
-            >>> Clusters.of(["a", "a", "b"], ["red:cube;blue:ball", "", "red:cube"]).vocabulary
+            >>> bindings = ["red:cube;blue:ball", "", "red:cube"]
+            >>> Clusters.from_names(["a", "a", "b"], bindings).vocabulary
             (2, 2)
         """
         n = len(clusters)

@@ -339,7 +339,7 @@ class CrossedMeans:
             The estimates; without variance and freedom where nothing varies.
 
         Example:
-            >>> means = CrossedMeans(Clusters.of(["a", "a", "b", "b"]))
+            >>> means = CrossedMeans(Clusters.from_names(["a", "a", "b", "b"]))
             >>> means.estimate(np.array([1.0, 0.0, 1.0, 1.0]), share=True).vocabulary.value
             0.75
         """
@@ -397,7 +397,7 @@ class CrossedMeans:
             A share in 0..1, exclusive.
 
         Example:
-            >>> round(CrossedMeans(Clusters.of(["a", "b", "c", "d"])).shrunk_share(1.0), 12)
+            >>> round(CrossedMeans(Clusters.from_names(["a", "b", "c", "d"])).shrunk_share(1.0), 12)
             0.9
         """
         items = self._effective_items

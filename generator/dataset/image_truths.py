@@ -38,7 +38,7 @@ class _Terms:
     none."""
 
     @classmethod
-    def of(cls, tables: Mapping[str, Any]) -> "_Terms":
+    def from_tables(cls, tables: Mapping[str, Any]) -> "_Terms":
         margins = {}
         distances = {}
         for name, declared in tables.get("relations", {}).items():
@@ -132,7 +132,7 @@ def read_truths(
 def _read_words(vocabulary_toml: str) -> tuple[Vocabulary, _Terms]:
     try:
         tables = parse_toml(vocabulary_toml)
-        return Vocabulary.from_tables(tables), _Terms.of(tables)
+        return Vocabulary.from_tables(tables), _Terms.from_tables(tables)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"The world's vocabulary.toml cannot be read ({error!r}); restore it or render again."

@@ -75,12 +75,12 @@ class Benchmark:
     @cached_property
     def lexicon(self) -> Lexicon:
         """The words of the world's family."""
-        return Lexicon.of(self.world.vocabulary)
+        return Lexicon.from_toml(self.world.vocabulary)
 
     @cached_property
     def held_out(self) -> HeldOut:
         """What training must not show."""
-        return HeldOut.of(self.holdout, self.world.vocabulary)
+        return HeldOut.from_record(self.holdout, self.world.vocabulary)
 
     @cached_property
     def scene_ids(self) -> list[str]:
@@ -135,7 +135,7 @@ class Benchmark:
     @cached_property
     def bare_lexicons(self) -> dict[str, Lexicon]:
         """By frame, the words of the family's relations without what says a frame."""
-        return {frame: Lexicon.of(self.world.vocabulary, frame) for frame in FRAMES}
+        return {frame: Lexicon.from_toml(self.world.vocabulary, frame) for frame in FRAMES}
 
     @cached_property
     def is_assumed(self) -> np.ndarray:

@@ -61,7 +61,7 @@ def _pools(benchmark: Benchmark) -> dict[str, TextPool]:
 
     pools = {}
     for pool, pool_texts in texts_of_pool.items():
-        pools[pool] = TextPool.of(benchmark, sorted(pool_texts))
+        pools[pool] = TextPool.from_rows(benchmark, sorted(pool_texts))
     return pools
 
 

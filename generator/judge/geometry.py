@@ -69,7 +69,7 @@ class Terms:
     """The objects read so far, so that equal objects of a hundred thousand scenes share memory."""
 
     @classmethod
-    def of(cls, vocabulary_toml: str) -> "Terms":
+    def from_toml(cls, vocabulary_toml: str) -> "Terms":
         """Read the terms from a vocabulary in TOML.
 
         Raises:

@@ -85,7 +85,7 @@ class HeldOut:
     """Held-out bindings that training shows a counted number of times."""
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], vocabulary_toml: str) -> "HeldOut":
+    def from_record(cls, data: Mapping[str, Any], vocabulary_toml: str) -> "HeldOut":
         """Read a holdout.json.
 
         Raises:

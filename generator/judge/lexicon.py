@@ -98,7 +98,7 @@ class Lexicon:
     """Mentions by their words and by themselves, so that a million texts share them."""
 
     @classmethod
-    def of(cls, vocabulary_toml: str, bare_in: str = "") -> "Lexicon":
+    def from_toml(cls, vocabulary_toml: str, bare_in: str = "") -> "Lexicon":
         """Read the words of a family: names and synonyms of objects, values and relations; phrases
         of environments.
 

@@ -99,7 +99,7 @@ def _read_terms(vocabulary: str) -> Terms:
     """The terms of a vocabulary. Raises UserError if it is malformed: then nothing can be
     judged."""
     try:
-        return Terms.of(vocabulary)
+        return Terms.from_toml(vocabulary)
     except UserError:
         raise
     except DAMAGE as error:

@@ -309,7 +309,7 @@ def _asymmetry(overlaps: Sequence[Overlap]) -> dict[str, float]:
     for place, overlap in enumerate(both):
         names.append(overlap.sample.cluster or f"sample {place}")
     # The prior guesses are about effects on a model's answers; captions have no such effects.
-    means = CrossedMeans(Clusters.of(names), prior=OF_SHARES.weakened(_NO_PRIOR))
+    means = CrossedMeans(Clusters.from_names(names), prior=OF_SHARES.weakened(_NO_PRIOR))
     low, high = means.estimate(asymmetries).vocabulary.interval(LEVEL)
     return {"value": float(asymmetries.mean()), "low": low, "high": high}
 

@@ -177,7 +177,7 @@ def description_reward(
         >>> description_reward('[{"shape": "cube", "color": "blue"}]', truth.to_dict()).value
         0.25
     """
-    record = ImageTruth.of(truth)
+    record = ImageTruth.read(truth)
     description = read_description(answer, record.vocabulary, words=words)
     judgement = judge_description(description, record)
     objects = _object_share(description, judgement, record)
@@ -239,7 +239,7 @@ def choice_reward(answer: str, truth: ChoiceTruth | Record) -> Reward:
         >>> choice_reward("A or B", {"letters": "AB", "right": 1}).value
         0.0
     """
-    question = ChoiceTruth.of(truth)
+    question = ChoiceTruth.read(truth)
     # Rewards get no reason why an answer ended; a cut-off one chooses nothing anyway.
     reading = read_choice(answer, "stop", question.letters, question.captions)
     parts = {} if reading.label is None else {"chosen": float(reading.label)}
@@ -266,7 +266,7 @@ def count_reward(answer: str, truth: CountTruth | Record) -> Reward:
         >>> count_reward("3 or 4", {"count": 3})
         Reward(value=0.0, parts={}, unread="a hedge: 'or'")
     """
-    question = CountTruth.of(truth)
+    question = CountTruth.read(truth)
     start, end = final_part(answer)
     if end - start > _LONGEST:
         return Reward(0.0, {}, "beyond the longest answer")
@@ -316,7 +316,7 @@ def attribute_reward(answer: str, truth: AttributeTruth | Record) -> Reward:
         >>> attribute_reward("Red, or blue.", question).unread
         'a hedge or denial'
     """
-    question = AttributeTruth.of(truth)
+    question = AttributeTruth.read(truth)
     value, unread = read_value(answer, question.kind, question.vocabulary)
     return Reward(float(value == question.value), {}, unread)
 

@@ -35,7 +35,7 @@ class TruthRecord:
     """The names that its JSON data must have."""
 
     @classmethod
-    def of(cls: type[RecordType], record: "RecordType | Mapping[str, Any] | str") -> RecordType:
+    def read(cls: type[RecordType], record: "RecordType | Mapping[str, Any] | str") -> RecordType:
         """Make the record from any of its forms.
 
         Args:

@@ -227,7 +227,7 @@ def test_who_knows_the_truth_reaches_everything_in_every_split(
     """The captions of unseen compounds are true of many images: any of them counts as right."""
     root, prepared = planned
     benchmark = Dataset.open(root).benchmark("all")
-    lexicon = Lexicon.of(prepared.vocabulary.text)
+    lexicon = Lexicon.from_toml(prepared.vocabulary.text)
     facts = {
         row["scene_id"]: Facts(Scene.from_json(row["scene"]), prepared.vocabulary)
         for row in Dataset.open(root).world.table("scenes", SCENES).to_pylist()
