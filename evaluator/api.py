@@ -56,6 +56,7 @@ class Evaluation:
     @property
     def verdict(self) -> Verdict:
         """Whether the model composes: a kind of a closed list, and a sentence."""
+        # Verdicts read pooled results; those of one run have one entry.
         return judge(pool_runs([self.results])[0])
 
     def to_pandas(self) -> pd.DataFrame:
@@ -304,6 +305,7 @@ def _evaluated(
     from evaluator.report.files import write_latex
     from evaluator.scoring.store import Process
 
+    # Each process would make a temporary folder of its own, but scores are shared through one.
     count = Process.from_environment().count
     if request.out is None and count > 1:
         raise UserError(
@@ -320,12 +322,14 @@ def _evaluated(
             results = run(request, folder, _progress_of(progress))
         if results is not None:
             write_latex(results, folder)
+    # Also after Ctrl-C: nobody knows the name of a temporary folder, so nobody would remove it.
     except BaseException:
         if is_temporary:
             shutil.rmtree(folder, ignore_errors=True)
         raise
     evaluation = Evaluation(folder, results or {})
     if is_temporary:
+        # With the object, since `items`, failures and `pool` read the folder as long as it lives.
         weakref.finalize(evaluation, shutil.rmtree, folder, ignore_errors=True)
     return evaluation
 

@@ -189,7 +189,7 @@ def clusters_of_items(selections: Sequence[tuple[Matched, np.ndarray]]) -> Clust
     # The vocabulary is that of all items, because the intervals of all splits speak of it.
     sizes = [vocabulary_size(block.labels["bindings"].tolist()) for block, _ in selections]
     values, objects = zip(*sizes, strict=True)
-    return Clusters.of(
+    return Clusters.from_names(
         np.concatenate(names["cluster"]),
         np.concatenate(names["bindings"]),
         np.concatenate(names["scene"]),

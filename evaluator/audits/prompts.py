@@ -163,5 +163,5 @@ def load_models(
     for name, spec in named:
         model: Any = load_model(spec, device)
         training = training_of(model, world, benchmark, scenes)
-        logger.info(f"{name}: {training['said']}")
+        logger.info(f"{name}: {training['sentence']}")
         yield name, model, {"model": spec, **model.info, "training": training}

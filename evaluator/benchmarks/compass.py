@@ -104,6 +104,8 @@ def _question(entry: _Entry, parts: list[Any]) -> PublishedQuestion:
         excluded = NO_COMPOSED
     elif not parts:
         excluded = NO_DECOMPOSED
+    # COMPASS asks N negatives of a caption of N atoms, and the published files also have captions
+    # with fewer, which the filter `complete` leaves out.
     is_complete = len(entry.negatives) == len(parts) == int(entry.atoms)
     name = entry.file.stem
     objects, attributes, relations = (type_counts[atom_type] for atom_type in _ATOM_TYPES)

@@ -46,6 +46,7 @@ class ImageRef:
     @property
     def whole_id(self) -> str:
         """The id of the image without its box."""
+        # A cell has no name; by its digest, equal images of several rows are one.
         return self.cell.digest[:16] if self.cell else self.names[0]
 
     @property
@@ -164,6 +165,7 @@ class PublishedQuestion:
         all its images."""
         if self.truth:
             return self.truth
+        # The images of a folder are asked about one by one.
         image_count = max(1, len(self.images))
         return tuple(
             tuple(text == image for text in range(len(self.texts))) for image in range(image_count)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.describe import interval_in_points, print_measures, print_notes
 from evaluator.provenance.contamination import describe_training, mark_of
-from evaluator.report.table import p_value, population
+from evaluator.report.table import number, p_value, population
 from evaluator.runs.answered_attributes import ROWS_FILE, is_attributes, read_attributes
 from evaluator.runs.attributes import ask_attributes
 from evaluator.runs.described import is_described, read_described
@@ -111,9 +111,9 @@ def print_integration(rows: Sequence[Mapping[str, Any]], title: str) -> None:
         table.add_row(
             row["split"],
             row["measure"],
-            f"{100 * row['composed']:.1f}",
-            f"{100 * row['decomposed']:.1f}",
-            f"{100 * row['difference']:+.1f}",
+            number(row["composed"], "share"),
+            number(row["decomposed"], "share"),
+            number(row["difference"], "difference"),
             interval_in_points(row),
             p_value(row["p"]),
             f"{row['facts']:,}",

@@ -186,6 +186,7 @@ def print_audit(results: dict[str, Any]) -> None:
 def _kinds_table(results: dict[str, Any]) -> "Table":
     """A row for each kind of negative: how far length, perplexity and the blind test go."""
     from evaluator.audits.audit import CLEAN, HACKABLE, TOO_FEW
+    from evaluator.report.table import number
 
     verdicts = {HACKABLE: HACKABLE, CLEAN: "–", TOO_FEW: "few groups"}
     # The column is there only if an encoder measured similarity: an empty column would suggest that
@@ -203,16 +204,16 @@ def _kinds_table(results: dict[str, Any]) -> "Table":
     table = new_table(["kind"], [*numbers, "blind %", "95% interval"], folds=True)
     table.add_column("verdict")
     for kind in results["kinds"]:
-        similar = [_percent(kind["similarity"]["above"])] if filtered else []
+        similar = [number(kind["similarity"]["above"], "share")] if filtered else []
         table.add_row(
             kind["name"],
             f"{kind['sampled']:,}",
             f"{kind['clusters']:,}",
             _r(kind["length"]["words"]["r"]),
             _r(kind["perplexity"]["r"]),
-            _percent(kind["difference"]["jaccard"]),
+            number(kind["difference"]["jaccard"], "share"),
             *similar,
-            _percent(kind["blind"]["value"]),
+            number(kind["blind"]["value"], "share"),
             _interval(kind["blind"]),
             verdicts[kind["blind"]["verdict"]],
         )
@@ -264,11 +265,10 @@ def _r(value: float | None) -> str:
     return "–" if value is None else f"{value:+.2f}"
 
 
-def _percent(share: float | None) -> str:
-    """A share in percent, without the sign %."""
-    return "–" if share is None else f"{100 * share:.1f}"
-
-
 def _interval(row: dict[str, Any]) -> str:
     """An interval of shares in percent; "–" without one, as for a single group."""
-    return "–" if row["low"] is None else f"{100 * row['low']:.1f} – {100 * row['high']:.1f}"
+    from evaluator.report.table import DASH, number
+
+    if row["low"] is None:
+        return DASH
+    return f"{number(row['low'], 'share')} – {number(row['high'], 'share')}"

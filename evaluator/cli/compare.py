@@ -235,8 +235,8 @@ def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | No
         table.add_row(
             *(row[name] or "" for name in labels),
             f"{letters[row['first']]} − {letters[row['second']]}",
-            f"{100 * row['first_mean']:.1f}",
-            f"{100 * row['second_mean']:.1f}",
+            number(row["first_mean"], "share"),
+            number(row["second_mean"], "share"),
             f"{gap}{'*' if row['leader'] else ' '}",
             "none" if row["low"] is None else f"{low}, {high}",
             f"{row['items']:,}",
@@ -245,7 +245,7 @@ def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | No
             _p(row["q"]),
             "" if row["p_mcnemar"] is None else _p(row["p_mcnemar"]),
             "" if row["q_mcnemar"] is None else _p(row["q_mcnemar"]),
-            "none" if row["detectable"] is None else f"{100 * row['detectable']:.1f}",
+            "none" if row["detectable"] is None else number(row["detectable"], "share"),
             *numbers,
         )
     return table

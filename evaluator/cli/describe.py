@@ -15,7 +15,7 @@ from evaluator.report.descriptions.measures import (
     describe_reader,
     intervals_note,
 )
-from evaluator.report.table import p_value, population
+from evaluator.report.table import number, p_value, population
 from evaluator.runs.answered_attributes import is_attributes, read_attributes
 from evaluator.runs.describe import describe_images, measure_descriptions
 from evaluator.runs.described import ROWS_FILE, is_described, read_described
@@ -138,15 +138,16 @@ def print_notes(rows: Sequence[Mapping[str, Any]], n_hidden: int, file: str, ful
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     """The numbers of a row: value, interval, the two floors, and images."""
-    sign = "+" if row["measure"] in GAPS else ""
+    unit = _unit_of(row["measure"])
     interval = ""
     if row["low"] is not None:
-        interval = f"{100 * row['low']:{sign}.1f} to {100 * row['high']:{sign}.1f}"
-    floors = []
-    for floor in ("blind", "unbound"):
-        value = row[floor]
-        floors.append("–" if value is None else f"{100 * value:{sign}.1f}")
-    return [f"{100 * row['value']:{sign}.1f}", interval, *floors, f"{row['images']:,}"]
+        interval = f"{number(row['low'], unit)} to {number(row['high'], unit)}"
+    floors = [number(row[floor], unit) for floor in ("blind", "unbound")]
+    return [number(row["value"], unit), interval, *floors, f"{row['images']:,}"]
+
+
+def _unit_of(measure: str) -> str:
+    return "difference" if measure in GAPS else "share"
 
 
 def report_descriptions(
@@ -268,12 +269,12 @@ def compare_descriptions(
 
 def _paired_cells(row: Mapping[str, Any]) -> list[str]:
     """The numbers of a row of a comparison."""
-    sign = "+" if row["measure"] in GAPS else ""
+    unit = _unit_of(row["measure"])
     star = "*" if row["q"] <= SIGNIFICANT else ""
     return [
-        f"{100 * row['first_mean']:{sign}.1f}",
-        f"{100 * row['second_mean']:{sign}.1f}",
-        f"{100 * row['difference']:+.1f}{star}",
+        number(row["first_mean"], unit),
+        number(row["second_mean"], unit),
+        number(row["difference"], "difference") + star,
         interval_in_points(row),
         p_value(row["p"]),
         p_value(row["q"]),
@@ -296,7 +297,7 @@ def interval_in_points(row: Mapping[str, Any]) -> str:
     """
     if row["low"] is None:
         return "none"
-    return f"{100 * row['low']:+.1f}, {100 * row['high']:+.1f}"
+    return f"{number(row['low'], 'difference')}, {number(row['high'], 'difference')}"
 
 
 def check_all_described(runs: Sequence[str]) -> None:

@@ -394,13 +394,18 @@ def _share_lines(shares: dict[str, Any], subset: str) -> list[str]:
 
 def _points(asymmetry: dict[str, Any]) -> str:
     """An asymmetry in percentage points, with its interval if it has one; "–" without samples."""
+    from evaluator.report.table import DASH, number
+
     if asymmetry["value"] is None:
-        return "–"
-    text = f"{100 * asymmetry['value']:+z.1f} points"
+        return DASH
+    text = f"{number(asymmetry['value'], 'difference')} points"
     if asymmetry["low"] is None:
         return text
-    return f"{text} [{100 * asymmetry['low']:+z.1f}, {100 * asymmetry['high']:+z.1f}]"
+    low, high = number(asymmetry["low"], "difference"), number(asymmetry["high"], "difference")
+    return f"{text} [{low}, {high}]"
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f}%"
+    from evaluator.report.table import DASH, number
+
+    return DASH if share is None else f"{number(share, 'share')}%"

@@ -128,7 +128,8 @@ def leaderboard(
     Each of FOLDER... is a submission of `score submit`, a run ([NAME=]RUN), or the folder of a
     board: it holds submissions, and may hold the folders questions (your datasets), receipts and
     challenges. All results are computed again from scores. What does not match is refused, and each
-    row is marked self-reported, re-run or challenged (docs/leaderboard.md).
+    row is marked self-reported, re-run or challenged (docs/leaderboard.md). Folders with the
+    results.json of `score suite` are shown apart, as published.
 
     Without submissions, RUN... must be of one benchmark. Runs of one model are pooled over block
     seeds and training seeds.
@@ -139,11 +140,12 @@ def leaderboard(
     options = BoardSources(submissions=(), datasets=moved, receipts=receipts, challenges=challenges)
     found_sources = find_sources(sources, options)
     # Plain runs alone need no organiser and no forms: the site of `score report` in the plural.
-    if not found_sources.submissions:
+    if not found_sources.submissions and not found_sources.published:
         _write_site_of_runs(sources, out, moved, as_json)
         return
     from evaluator.submissions.pages import board_as_text, describe_refusals, write_board
 
+    # Every run is measured anew from its scores; no table of a sender is read.
     with tempfile.TemporaryDirectory() as tables:
         board = assemble(found_sources, Path(tables))
         pages = write_board(board, out, title=title or _title_of(board), pools_forms=pools_forms)
@@ -153,6 +155,7 @@ def leaderboard(
     if not as_json:
         say(board_as_text(out))
     result(data, as_json, str(pages[0]))
+    # The site is written all the same, without what was refused; the status tells a script.
     if board.refused:
         context.exit(_REFUSED)
 
@@ -166,6 +169,8 @@ def _check_folders(sources: Sequence[str]) -> None:
                 f"{folder} is not a finished run; give a folder written by `score run`, or a "
                 f"submission."
             )
+        # A run and a submission have their record in the folder, a board those of its entries
+        # below.
         has_record = any(folder.glob("*.json")) or any(folder.glob("*/*.json"))
         if folder.is_dir() and not has_record:
             raise UserError(
@@ -187,6 +192,7 @@ def _write_site_of_runs(
 def _title_of(board: Any) -> str:
     """The title of a board: its suites, or their lack."""
     suites = dict.fromkeys(f"{form.suite}-{form.version}" for form in board.forms if form.suite)
+    suites |= dict.fromkeys(result.suite.full_name for result in board.published)
     return ", ".join(suites) or "Does it compose, or remember?"
 
 

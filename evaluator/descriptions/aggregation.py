@@ -128,7 +128,7 @@ def clusters_of(truths: Sequence[ImageTruth]) -> Clusters:
         # In the form in which questions record bindings, so that both have the same intervals.
         names = [OF.join(binding) for binding in truth.bindings]
         bindings.append(SEPARATOR.join(sorted(names)))
-    return Clusters.of(
+    return Clusters.from_names(
         [truth.cluster_id for truth in truths], bindings, [truth.scene_id for truth in truths]
     )
 

@@ -199,6 +199,8 @@ def draw_floor(
     for index, truth in enumerate(truths):
         of_image = []
         for draw in range(draws):
+            # By the scene, so that the floor of an image does not depend on which others were
+            # described.
             stream = Stream(seed, "floor", floor, truth.scene_id, draw)
             description = describe(truths, index, stream, relations)
             if description is not None:

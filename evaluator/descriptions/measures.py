@@ -195,17 +195,10 @@ def measure_image(
     stated = values[Verdict.RIGHT] + values[Verdict.EXCHANGED] + values[Verdict.INVENTED]
     n_values = _count_values(truth, judgement.matches)
 
-    complete = set()
-    for index, actual_index in judgement.matches.items():
-        if is_complete(description.objects[index], actual_index, truth):
-            complete.add(index)
-    relations: Counter[str] = Counter()
-    n_between_complete = 0
-    for subject, name, target in distinct_relations(description):
-        verdict = relation_verdict(subject, name, target, truth, judgement.matches)
-        relations[verdict] += 1
-        n_between_complete += verdict == "right" and {subject, target} <= complete
-
+    complete = _complete_objects(description, truth, judgement.matches)
+    relations, n_between_complete = _judge_relations(
+        description, truth, judgement.matches, complete
+    )
     held_out, held_out_recalled, seen, seen_recalled = _recall_bindings(description, truth)
     of_relations = _recall_relations(description, truth, judgement.matches)
     return ImageMeasures(
@@ -244,10 +237,34 @@ def _count_values(truth: ImageTruth, matches: Matches) -> int:
     return n_values
 
 
+def _complete_objects(description: Description, truth: ImageTruth, matches: Matches) -> set[int]:
+    """The described objects of which every judged value is named and right, by their places."""
+    complete = set()
+    for index, actual_index in matches.items():
+        if is_complete(description.objects[index], actual_index, truth):
+            complete.add(index)
+    return complete
+
+
+def _judge_relations(
+    description: Description, truth: ImageTruth, matches: Matches, complete: set[int]
+) -> tuple[Counter[str], int]:
+    """How many described relations have each verdict, and how many right ones are between objects
+    of `complete`."""
+    verdicts: Counter[str] = Counter()
+    n_between_complete = 0
+    for subject, name, target in distinct_relations(description):
+        verdict = relation_verdict(subject, name, target, truth, matches)
+        verdicts[verdict] += 1
+        n_between_complete += verdict == "right" and {subject, target} <= complete
+    return verdicts, n_between_complete
+
+
 def _recall_relations(
     description: Description, truth: ImageTruth, matches: Matches
 ) -> tuple[int, int, int, int]:
     """Held-out relations of the image, those recalled, seen relations, and those recalled."""
+    # Without a holdout nothing is seen in the sense of the comparison either.
     if not truth.held_out_relations:
         return 0, 0, 0, 0
     in_image: Counter[bool] = Counter()

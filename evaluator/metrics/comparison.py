@@ -1,4 +1,7 @@
-"""The rule by which one score beats another, shared by all metrics, and recall@k by this rule."""
+"""The rule by which one score beats another, shared by all metrics; ranks, recall@k and reciprocal
+ranks by this rule."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -63,6 +66,62 @@ def best_score(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return np.where(mask.any(axis=1), greatest, np.nan)
 
 
+@dataclass(frozen=True)
+class Ranks:
+    """For each of n queries, how many false candidates come before its best true candidate.
+
+    Both counts are −1 for a query without a true candidate or with a score that is not finite.
+    """
+
+    at_or_above: np.ndarray
+    """int64 (n,): false candidates that score at or above it; a tie counts."""
+    above: np.ndarray
+    """int64 (n,): false candidates that score above it; a tie does not count."""
+
+    def recall(self, k: int) -> np.ndarray:
+        """Whether fewer than k false candidates score at or above the best true one.
+
+        Args:
+            k: at least 1.
+
+        Returns:
+            bool (n,); False for a query without ranks.
+
+        Example:
+            >>> Ranks(np.array([0, 3, -1]), np.array([0, 1, -1])).recall(2).tolist()
+            [True, False, False]
+        """
+        return (self.at_or_above >= 0) & (self.at_or_above < k)
+
+    def lost_to_ties(self, k: int) -> np.ndarray:
+        """Whether a query misses recall@k only because of ties.
+
+        Args:
+            k: at least 1.
+
+        Returns:
+            bool (n,).
+
+        Example:
+            >>> Ranks(np.array([0, 3, -1]), np.array([0, 1, -1])).lost_to_ties(2).tolist()
+            [False, True, False]
+        """
+        return (self.at_or_above >= k) & (self.above < k)
+
+    def reciprocal(self) -> np.ndarray:
+        """The reciprocal of the rank of the best true candidate; false ones that tie come first.
+
+        Returns:
+            float64 (n,) in 0..1; 0 for a query without ranks.
+
+        Example:
+            >>> Ranks(np.array([0, 3, -1]), np.array([0, 1, -1])).reciprocal().tolist()
+            [1.0, 0.25, 0.0]
+        """
+        rank = self.at_or_above + 1
+        return np.where(rank > 0, 1 / np.maximum(rank, 1), 0.0)
+
+
 def wrong_choices(
     scores: np.ndarray, true: np.ndarray, false: np.ndarray, tolerance: float = TOLERANCE
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -96,6 +155,36 @@ def wrong_choices(
     return shares, is_tie
 
 
+def ranks_of_rows(
+    scores: np.ndarray, true: np.ndarray, false: np.ndarray, tolerance: float = TOLERANCE
+) -> Ranks:
+    """The ranks of the best true text of each row.
+
+    Args:
+        scores: (n, m) of n images with m texts.
+        true: bool (n, m) the true texts.
+        false: bool (n, m) the false texts.
+        tolerance: as in `tied`.
+
+    Returns:
+        The ranks. A row without a true score, or with nan for one, comes after all its false texts.
+
+    Example:
+        >>> true, false = np.array([[True, False, False]]), np.array([[False, True, True]])
+        >>> ranks = ranks_of_rows(np.array([[0.3, 0.1, 0.3]]), true, false)
+        >>> ranks.at_or_above.tolist(), ranks.above.tolist()
+        ([1], [0])
+    """
+    best_true = best_score(scores, true)[:, None]
+    with np.errstate(invalid="ignore"):
+        is_below = beats(best_true, scores, tolerance)
+        is_above = beats(scores, best_true, tolerance)
+    # A row without a true score has nan there, which beats nothing: all false texts count.
+    at_or_above = (false & ~is_below).sum(axis=1)
+    above = (false & is_above).sum(axis=1)
+    return Ranks(at_or_above, above)
+
+
 def recall_at_k(
     scores: np.ndarray,
     true: np.ndarray,
@@ -122,16 +211,8 @@ def recall_at_k(
         >>> recall_at_k(np.array([[0.3, 0.1, 0.3]]), true, false)
         (array([False]), array([ True]))
     """
-    best_true = best_score(scores, true)[:, None]
-    with np.errstate(invalid="ignore"):
-        is_below = beats(best_true, scores, tolerance)
-        is_above = beats(scores, best_true, tolerance)
-    # A row without a true score has nan there, which beats nothing: all false texts count.
-    at_or_above = (false & ~is_below).sum(axis=1)
-    above = (false & is_above).sum(axis=1)
-    is_right = at_or_above < k
-    is_lost_to_ties = ~is_right & (above < k)
-    return is_right, is_lost_to_ties
+    ranks = ranks_of_rows(scores, true, false, tolerance)
+    return ranks.recall(k), ranks.lost_to_ties(k)
 
 
 def chance(n_true: np.ndarray, n_false: np.ndarray, k: int = 1) -> np.ndarray:
@@ -159,3 +240,37 @@ def chance(n_true: np.ndarray, n_false: np.ndarray, k: int = 1) -> np.ndarray:
         texts_left = np.maximum(n_true + n_false - place, 1)
         all_false *= false_left / texts_left
     return 1 - all_false
+
+
+def reciprocal_chance(n_true: np.ndarray, n_false: np.ndarray) -> np.ndarray:
+    """The reciprocal rank by chance: its mean over random orders of the texts.
+
+    Args:
+        n_true: (n,) the number of true texts.
+        n_false: (n,) the number of false texts.
+
+    Returns:
+        (n,) in 0..1; 0 without a true text.
+
+    Example:
+        >>> reciprocal_chance(np.array([1, 0]), np.array([2, 2])).round(6).tolist()
+        [0.611111, 0.0]
+    """
+    # Most rows have the same numbers, so each pair of numbers is computed once.
+    counts, row = np.unique(np.stack([n_true, n_false], axis=1), axis=0, return_inverse=True)
+    means = np.array([_mean_reciprocal(int(true), int(false)) for true, false in counts])
+    return means.reshape(-1)[row.reshape(-1)]
+
+
+def _mean_reciprocal(n_true: int, n_false: int) -> float:
+    """The mean of 1 / rank of the first true text, over random orders."""
+    if not n_true:
+        return 0.0
+    n_texts = n_true + n_false
+    # The probability that false texts alone stand before a rank, for ranks 1, 2, …, n_false + 1.
+    places = np.arange(n_false)
+    is_still_false = np.cumprod((n_false - places) / (n_texts - places))
+    before = np.concatenate([[1.0], is_still_false])
+    ranks = np.arange(1, n_false + 2)
+    is_first = before * n_true / (n_texts - ranks + 1)
+    return float((is_first / ranks).sum())

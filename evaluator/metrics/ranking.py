@@ -2,12 +2,11 @@
 time, to save memory."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from evaluator.metrics.comparison import TOLERANCE, beats
+from evaluator.metrics.comparison import TOLERANCE, Ranks, beats
 
 ROWS, COLUMNS = 1_024, 8_192
 """Shape of a block of scores: 32 MiB."""
@@ -92,49 +91,6 @@ class CosineScores:
                 image, text = pairs[part].T
                 scores[part] = np.einsum("nd,nd->n", self._images[image], self._texts[text])
         return scores
-
-
-@dataclass(frozen=True)
-class Ranks:
-    """For each of n queries, how many false candidates come before its best true candidate.
-
-    Both counts are −1 for a query without a true candidate or with a score that is not finite.
-    """
-
-    at_or_above: np.ndarray
-    """int64 (n,): false candidates that score at or above it; a tie counts."""
-    above: np.ndarray
-    """int64 (n,): false candidates that score above it; a tie does not count."""
-
-    def recall(self, k: int) -> np.ndarray:
-        """Whether fewer than k false candidates score at or above the best true one.
-
-        Args:
-            k: at least 1.
-
-        Returns:
-            bool (n,); False for a query without ranks.
-
-        Example:
-            >>> Ranks(np.array([0, 3, -1]), np.array([0, 1, -1])).recall(2).tolist()
-            [True, False, False]
-        """
-        return (self.at_or_above >= 0) & (self.at_or_above < k)
-
-    def lost_to_ties(self, k: int) -> np.ndarray:
-        """Whether a query misses recall@k only because of ties.
-
-        Args:
-            k: at least 1.
-
-        Returns:
-            bool (n,).
-
-        Example:
-            >>> Ranks(np.array([0, 3, -1]), np.array([0, 1, -1])).lost_to_ties(2).tolist()
-            [False, True, False]
-        """
-        return (self.at_or_above >= k) & (self.above < k)
 
 
 def ranks(

@@ -251,6 +251,7 @@ class ApiScorer(PairScorer):
         self, images: Sequence[Image.Image], pairs: ImageTextPairs, contests: Contests = None
     ) -> np.ndarray:
         """As PairScorer.score_pairs. Raises UserError if the endpoint has stopped answering."""
+        # Each image is encoded once, however many texts are asked about it.
         urls = {image: data_url(images[image]) for image, _ in pairs}
         scores = np.full((len(pairs), len(self.channels)), np.nan, dtype=np.float32)
         refusals: list[str] = []
@@ -436,9 +437,12 @@ def answer_of(completion: dict[str, Any]) -> Answer:
         usage = completion.get("usage") or {}
         message = choice["message"]
         content, reasoning_in_content = _split_content(message.get("content"))
+        # Servers differ in the name of the field; OpenAI's own endpoint returns none.
         reasoning = message.get("reasoning_content") or message.get("reasoning")
         reasoning = reasoning or reasoning_in_content
         refusal = message.get("refusal")
+        # In the form of models that write their reasoning into the answer, so that one reader cuts
+        # it off.
         if reasoning:
             text = f"<think>{reasoning}</think>\n{content}"
         else:
@@ -488,6 +492,7 @@ def completion_of_parts(parts: Iterable[Any]) -> Any:
     for part in parts:
         usage = getattr(part, "usage", None) or usage
         served = getattr(part, "model", None) or served
+        # The last part of a stream has the usage and no choice.
         for choice in part.choices[:1]:
             has_message = True
             delta = choice.delta.model_dump()

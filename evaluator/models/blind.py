@@ -186,6 +186,7 @@ class LanguageModelScorer(BlindScorer):
         self._tokenizer = loaded.tokenizer
         self._device = loaded.device
         start = self._tokenizer.bos_token_id
+        # A model without a start token saw texts that follow one another, each after an end token.
         self._start = self._tokenizer.eos_token_id if start is None else start
         positions = getattr(self._model.config, "max_position_embeddings", None)
         self._longest = positions or _UNLIMITED

@@ -93,6 +93,7 @@ class HfEncoder(TowerEncoder):
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids, int64 (n, text_length), or their fingerprints, int64 (n, 4), if texts may be
         longer than _LONG."""
+        # Rows of thousands of ids for each text would be most of what a run stores.
         if self._length > _LONG:
             encoded = self._tokenizer(
                 self._texts_to_read(texts), truncation=True, max_length=self._length
@@ -121,6 +122,7 @@ class HfEncoder(TowerEncoder):
         return [text.lower() for text in texts] if self._type.lower else list(texts)
 
     def _tokenize(self, texts: Sequence[str]) -> Any:
+        # Without a mask the padding is read too, so it must have the length of training.
         padding = "longest" if self._length > _LONG and self._type.masked else "max_length"
         return self._tokenizer(
             self._texts_to_read(texts),

@@ -246,6 +246,8 @@ def _preprocessing(architecture: str, tags: Sequence[str]) -> dict[str, Any]:
     """Preprocessing for a weights file: the settings that all published weights of the architecture
     share."""
     configs = [open_clip.get_pretrained_cfg(architecture, tag) for tag in tags]
+    # A checkpoint has no preprocessing in it. Where published weights of the architecture differ,
+    # nothing tells which of them was meant, and open_clip's default stays.
     shared = {}
     for name in ("mean", "std", "interpolation", "resize_mode"):
         values = {config.get(name) for config in configs}

@@ -168,12 +168,14 @@ def _load_parts(
     a part that it does not have. options: as `_storage_options` returns them."""
     import transformers
 
+    # Code of a repository is never run (docs/security.md).
     where: dict[str, Any] = {"revision": source.revision, "trust_remote_code": False}
     config = transformers.AutoConfig.from_pretrained(source.place, **where)
     model_class = getattr(transformers, target.classes[model_type])
     model, report = model_class.from_pretrained(
         source.place, config=config, output_loading_info=True, **options, **where
     )
+    # Dropped before the check, which would else refuse weights without them.
     for module in target.unused:
         _drop(model, module)
     check_weights(source.name, model, report)
@@ -312,6 +314,7 @@ def check_weights(name: str, model: Any, report: Mapping[str, Any]) -> None:
         model: The model that was loaded.
         report: The loading info of `from_pretrained`.
     """
+    # Keys of buffers that are computed, and of modules that were dropped, are not in the state.
     missing = sorted(set(report["missing_keys"]) & set(model.state_dict()))
     if missing:
         others = f" and {len(missing) - 1:,} more tensors" if len(missing) > 1 else ""
@@ -368,6 +371,7 @@ def describe_preprocessing(image_processor: Any) -> str:
     settings = {
         name: value for name, value in image_processor.to_dict().items() if value is not None
     }
+    # transformers records the filter as a number.
     if "resample" in settings:
         settings["resample"] = Image.Resampling(settings["resample"]).name.lower()
     steps = [type(image_processor).__name__]

@@ -1,5 +1,5 @@
-"""Retrieval: R@1 of the true text in a pool of texts, several of which may be true (protocols,
-section 1; Peng et al. 2026, section 3.1)."""
+"""Retrieval: R@k and the reciprocal rank of the true text in a pool of texts, several of which may
+be true (protocols, section 1; Peng et al. 2026, section 3.1)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from evaluator.metrics.comparison import chance
+from evaluator.metrics.comparison import Ranks, chance, ranks_of_rows, reciprocal_chance
 from evaluator.protocols.errors import (
     N_DIRECTIONS,
     candidate_errors,
@@ -26,18 +26,21 @@ from evaluator.protocols.items import (
     sorted_rows,
     strings,
 )
-from evaluator.protocols.outcomes import recall
+from evaluator.protocols.outcomes import Outcome, recall, right
 from evaluator.protocols.pools import Pool, sample_mask, true_texts
 from evaluator.protocols.results import Protocol, ProtocolResults, tabulate
 from evaluator.protocols.scores import Scores
 
 _SCORES_AT_ONCE = 2_000_000
 """Maximum number of scores of a pool in memory at once."""
+_MORE_RANKS = (5, 10)
+"""The other k of R@k, as retrieval is usually reported."""
 
 
 class Retrieval(Protocol):
-    """R@1 by kind and split, and the directions of errors. With a sampled pool, which is easier,
-    the metric has a different name."""
+    """R@1 by kind and split, and the directions of errors. Over a pool also R@5, R@10 and the mean
+    reciprocal rank (MRR). With a sampled pool, which is easier, the metrics have different
+    names."""
 
     name = "retrieval"
 
@@ -47,13 +50,51 @@ class Retrieval(Protocol):
             recall_at_1 = recall(items, items.false)
             rows = tabulate(items, [recall_at_1], ["kind"]) + candidate_errors(scores, items)
             return ProtocolResults(items, [recall_at_1], rows)
-        items, by_chance, directions = _pooled_items(scores, self.name)
+        pooled = _pooled_items(scores, self.name)
         is_sampled = any(pool.sample is not None for pool in scores.pools)
-        metric = "R@1, sampled pool" if is_sampled else "R@1"
-        # The items have only the best texts of their pool, so chance comes from the pool.
-        recall_at_1 = replace(recall(items, items.false, metric), chance=by_chance)
-        rows = tabulate(items, [recall_at_1], ["kind"]) + error_rows(items, directions)
-        return ProtocolResults(items, [recall_at_1], rows)
+        outcomes = _outcomes(pooled, ", sampled pool" if is_sampled else "")
+        rows = tabulate(pooled.items, outcomes, ["kind"])
+        rows += error_rows(pooled.items, pooled.directions)
+        return ProtocolResults(pooled.items, outcomes, rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PooledItems:
+    """n items that are asked against pools."""
+
+    items: Items
+    """The items, with the TOP best true and the TOP best false texts of their pool as
+    candidates."""
+    ranks: Ranks
+    """Their ranks in the whole pool, n queries."""
+    n_texts: np.ndarray
+    """int64 (n, 2): numbers of true and of false texts."""
+    directions: np.ndarray
+    """The directions of their errors (`error_directions`); zeros if texts have no form."""
+
+
+def _outcomes(pooled: _PooledItems, of_sample: str) -> list[Outcome]:
+    """R@1, R@k for the k that are smaller than every pool, and the reciprocal rank.
+
+    of_sample: ends the names of metrics, if the pool is a sample.
+    """
+    n_true, n_false = pooled.n_texts.T
+    ranks = pooled.ranks
+    outcomes = []
+    for k in (1, *_MORE_RANKS):
+        # Among k texts or fewer, R@k is always right.
+        if k == 1 or (n_false >= k).all():
+            won = (ranks.recall(k), ranks.lost_to_ties(k))
+            outcomes.append(right(f"R@{k}{of_sample}", chance(n_true, n_false, k), won))
+    outcomes.append(
+        Outcome(
+            f"MRR{of_sample}",
+            value=ranks.reciprocal(),
+            tie=ranks.at_or_above > ranks.above,
+            chance=reciprocal_chance(n_true, n_false),
+        )
+    )
+    return outcomes
 
 
 @dataclass(frozen=True)
@@ -68,16 +109,18 @@ class _PoolBlock:
     """bool (n, 2 TOP): whether there is such a text."""
     unscored: np.ndarray
     """(n,): why an image has no score; "" for a scored one."""
-    chance: np.ndarray
-    """float64 (n,): R@1 by chance."""
+    at_or_above: np.ndarray
+    """int64 (n,): the false texts that score at or above the best true one (`Ranks`)."""
+    above: np.ndarray
+    """int64 (n,): the false texts that score above it."""
+    n_texts: np.ndarray
+    """int64 (n, 2): numbers of true and of false texts."""
     directions: np.ndarray
     """float64 (n, 2, N_DIRECTIONS): directions of errors; zeros if texts have no form."""
 
 
-def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.ndarray]:
-    """The items, with the TOP best true and the TOP best false texts of their pool as candidates;
-    their chance (n,); and the directions of their errors (`error_directions`), zeros if texts have
-    no form."""
+def _pooled_items(scores: Scores, protocol: str) -> _PooledItems:
+    """Read the items of a protocol, their ranks and the directions of their errors."""
     benchmark = scores.benchmark
     table = benchmark.items.take(pa.array(sorted_rows(benchmark, protocol)))
     n = table.num_rows
@@ -112,9 +155,14 @@ def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.
         candidate_kind=np.full((n, 2 * TOP), "", dtype=object),
         text_id=of_items("text_ids"),
         unscored=of_items("unscored"),
-        tolerance=scores.tolerance,
+        rules=scores.rules,
     )
-    return scores.for_intervals(items), of_items("chance"), of_items("directions")
+    return _PooledItems(
+        items=scores.for_intervals(items),
+        ranks=Ranks(of_items("at_or_above"), of_items("above")),
+        n_texts=of_items("n_texts"),
+        directions=of_items("directions"),
+    )
 
 
 def _first_scenes(scores: Scores, items: pa.Table) -> np.ndarray:
@@ -168,17 +216,20 @@ def _read_pool(
                 false,
                 texts=np.arange(len(text_ids)),
                 assertions=assertions,
-                tolerance=scores.tolerance,
+                tolerance=scores.rules.tolerance,
             )
         best = np.concatenate([_best(matrix, truth), _best(matrix, false)], axis=1)
         is_text = best >= 0
         best_scores = matrix[np.arange(len(images))[:, None], best]
+        ranks = ranks_of_rows(matrix, truth, false, scores.rules.tolerance)
         yield _PoolBlock(
             scores=np.where(is_text, best_scores, np.float32(np.nan)),
             text_ids=np.where(is_text, text_ids[best], ""),
             is_text=is_text,
             unscored=unscored,
-            chance=chance(truth.sum(axis=1), false.sum(axis=1)),
+            at_or_above=ranks.at_or_above,
+            above=ranks.above,
+            n_texts=np.stack([truth.sum(axis=1), false.sum(axis=1)], axis=1),
             directions=directions,
         )
 

@@ -60,9 +60,9 @@ def training_of(
         images: The scene_ids that are scored.
 
     Returns:
-        `status` (`contaminated`, `clean`, `unknown`, or `fitted on the run's texts`), `overlaps`, a
-        sentence `said`, and `stand_in`, whether the model stems from a stand-in of this project for
-        a published model.
+        `status` (`contaminated`, `clean`, `unknown`, or `fitted on the run's texts`), `overlaps`,
+        `sentence`, which says the status in words, and `stand_in`, whether the model stems from a
+        stand-in of this project for a published model.
     """
     if model.fits_texts:
         sentence = (
@@ -191,7 +191,7 @@ def _describe_captions(overlaps: list[Overlap]) -> str:
 def mark_of(results: Mapping[str, Any]) -> str:
     """The warning for every table of contaminated results; "" for other results."""
     training = results.get("training") or unknown_training()
-    return str(training["said"]) if training["status"] == CONTAMINATED else ""
+    return str(training["sentence"]) if training["status"] == CONTAMINATED else ""
 
 
 def warning_of(results: Mapping[str, Any]) -> str:
@@ -229,7 +229,7 @@ def marked_today(record: Results, info: Mapping[str, Any]) -> Results:
 def marked(name: str, results: Mapping[str, Any]) -> str:
     """Append the marks of the results to a name, of the model or of one of its numbers.
 
-    >>> marked("CLIP", {"training": {"status": "contaminated", "said": "…", "stand_in": True}})
+    >>> marked("CLIP", {"training": {"status": "contaminated", "sentence": "…", "stand_in": True}})
     'CLIP (CONTAMINATED, stand-in)'
     """
     marks = []
@@ -252,7 +252,7 @@ def describe_marks(results: Mapping[str, Any]) -> str:
 
 def describe_training(results: dict[str, Any]) -> str:
     """The sentence about the training of the model that has these results."""
-    return str((results.get("training") or unknown_training())["said"])
+    return str((results.get("training") or unknown_training())["sentence"])
 
 
 def _list_overlaps(overlaps: list[Overlap]) -> str:
@@ -262,4 +262,4 @@ def _list_overlaps(overlaps: list[Overlap]) -> str:
 
 def _record(status: str, overlaps: list[Overlap], sentence: str) -> dict[str, Any]:
     entries = [vars(overlap) for overlap in overlaps]
-    return {"status": status, "overlaps": entries, "said": sentence}
+    return {"status": status, "overlaps": entries, "sentence": sentence}

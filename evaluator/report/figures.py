@@ -288,6 +288,7 @@ def by_steps(entries: Sequence[Results], protocol: str) -> list[Figure]:
     for entry in entries:
         rows = [row for row in entry["rows"] if row["protocol"] == protocol and is_reported(row)]
         for row in rows:
+            # A half point is a place on the axis of this figure, and no accuracy.
             if row["metric"] == HALF_POINT or row["is_gap"] or row["error"]:
                 continue
             factor, magnitude = read_step(row["kind"])

@@ -136,6 +136,7 @@ def side_by_side(
     gaps = _gaps_of(lines, every_gap)
     pooled = ["blocks", "runs"] if any(entry["runs"] > 1 for entry in entries) else []
     all_rows = [row for line in lines for row in line.rows.values()]
+    # A column of 100% in every line would say nothing.
     has_ceilings = any(has_low_ceiling(row) for row in all_rows)
     is_in_words = any("unread" in row for row in all_rows)
 
@@ -272,6 +273,7 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
         texts.append((number(row["chance"], row["unit"]), row["chance"]))
         if has_ceilings:
             texts.append((number(row.get("ceiling"), row["unit"]), row.get("ceiling")))
+        # What is covered is said of an interval; a row without one has nothing to cover.
         claim = row["population"] if row["low"] is not None else ""
         texts += [(row["average"], None), (claim, None)]
 

@@ -35,7 +35,7 @@ from evaluator.report.gallery import benchmark_items, grid_cells, wrong_unseen
 from evaluator.report.overview import every_row, main_lines, side_by_side
 from evaluator.report.paired import compare_two
 from evaluator.report.questions import about_grid, answers_of, lines_of
-from evaluator.report.table import Cell, Column, Line, Table, loads
+from evaluator.report.table import Cell, Column, Line, Table, loads, number
 from evaluator.report.terms import terms_of
 from evaluator.report.verdict import best_entry, headline_sentences, main_line, other_verdicts
 from evaluator.runs.folder import NamedRun, Run
@@ -238,6 +238,7 @@ def vega_script() -> str:
         The JavaScript, inside a function that keeps its names local.
     """
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    # A closing tag within a text of the script would end the script.
     return f"(() => {{{bundle}}})();".replace("</script", r"<\/script")
 
 
@@ -275,10 +276,10 @@ def _galleries(
     named = []
     for entry in entries:
         model = entry["model"]
-        for number, place in enumerate(entry["members"], 1):
+        for run_number, place in enumerate(entry["members"], 1):
             label = model
             if len(entry["members"]) > 1:
-                label = f"{model}, run {number}"
+                label = f"{model}, run {run_number}"
             run = runs[place]
             # Benchmarks of one name may differ, as of two worlds.
             digests = f"{run.run.benchmark.digest} {run.run.record['world']}"
@@ -313,7 +314,7 @@ def _answers(runs: Iterable[tuple[Run, Results]]) -> list[tuple[str, list[str], 
         lines = []
         for position in answers["positions"]:
             labels = (position["form"], f"{position['options']}", position["label"])
-            cells = [Cell(f"{100 * position[name]:.1f}") for name in ("chosen", "right")]
+            cells = [Cell(number(position[name], "share")) for name in ("chosen", "right")]
             lines.append(Line(labels, cells))
         columns = (Column("chosen %"), Column("right %"))
         table = Table(("question", "options", "label"), columns, lines)
@@ -389,6 +390,7 @@ def _sections(
         # The notes are below the leaderboard, and the same for all tables.
         table = replace(table, notes=())
         about_model = f"{of_model}{sentence}" if sentence else ""
+        # What no question takes gets sections of its own below.
         own_figures = figures_of.pop(question.name, [])
         sections.append(Section(question.name, question.title, about_model, own_figures, table))
     for name, own_figures in figures_of.items():

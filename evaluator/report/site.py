@@ -53,7 +53,7 @@ def read_results_of(source: str, moved: Sequence[Path] = ()) -> Results:
     certificate = "not verified"
     if run.world is not None:
         certificate = describe_certificate(run.benchmark, run.world)
-    training = {**results["training"], "said": f"{results['training']['said']}{_CLAIMED}"}
+    training = {**results["training"], "sentence": f"{results['training']['sentence']}{_CLAIMED}"}
     return named_results({**results, "certificate": certificate, "training": training}, name)
 
 

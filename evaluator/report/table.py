@@ -352,8 +352,9 @@ def number(value: Any, unit: str, decimals: int = 1) -> str:
     Args:
         value: The number; None for a missing one.
         unit: "share" in 0..1, written in percent, tiny ones with two significant digits;
-            "difference", written in signed points; "count"; or "score".
-        decimals: Digits after the point of shares and differences.
+            "difference", written in signed points; "skill", at most 1 and below 0 for worse than
+            chance, written in percent; "count"; or "score".
+        decimals: Digits after the point of shares, differences and skills.
 
     Returns:
         The number without its unit; a dash for None.
@@ -363,6 +364,8 @@ def number(value: Any, unit: str, decimals: int = 1) -> str:
         ('50.0', '0.027')
         >>> number(-0.1, "difference"), number(1200, "count")
         ('-10.0', '1,200')
+        >>> number(-0.00001, "difference"), number(-0.33333, "skill")
+        ('+0.0', '-33.3')
         >>> number(0.21, "score"), number(-0.010234, "score"), number(None, "share")
         ('0.210', '-0.01023', '–')
     """
@@ -374,10 +377,14 @@ def number(value: Any, unit: str, decimals: int = 1) -> str:
         if 0 != percent < 10**-decimals:
             return f"{percent:.2g}"
         return f"{percent:.{decimals}f}"
+    # "z": what rounds to zero has no minus.
     if unit == "difference":
-        return f"{100 * value:+.{decimals}f}"
+        return f"{100 * value:+z.{decimals}f}"
+    if unit == "skill":
+        return f"{100 * value:z.{decimals}f}"
     if unit == "count":
         return f"{value:,}"
+    # Three decimals would leave one or two digits of a small score.
     if 0 < abs(value) < 0.1:
         return f"{value:.4g}"
     return f"{value:.3f}"
@@ -400,6 +407,7 @@ def p_value(p: float | None) -> str:
         return DASH
     if p < 0.001:
         return "<.001"
+    # Three decimals would round it to 1.000.
     if p >= 0.9995:
         return "1"
     return f"{p:.3f}".lstrip("0")

@@ -273,7 +273,7 @@ def clusters_of_lines(lines: Sequence[Mapping[str, Any]]) -> Clusters:
     Returns:
         Their clusters, bindings and scenes.
     """
-    return Clusters.of(
+    return Clusters.from_names(
         [line["cluster_id"] for line in lines],
         [SEPARATOR.join(line["bindings"]) for line in lines],
         [line["scene_id"] for line in lines],

@@ -496,7 +496,7 @@ def check_training(
     training = training_of(model, prepared.dataset.world, prepared.benchmark, images)
     if training["status"] == CONTAMINATED and not request.allow_contaminated:
         raise UserError(
-            f"{training['said'].removesuffix('.')} of {request.model_name}; score it on the "
+            f"{training['sentence'].removesuffix('.')} of {request.model_name}; score it on the "
             f"benchmark whose train "
             "split it was trained on, or add --allow-contaminated, which says so on every table."
         )
@@ -525,7 +525,7 @@ def announce(
             facts.append(f"{name.replace('_', ' ')} {value}")
     logger.info("Model: " + "; ".join(facts))
     logger.info(cost)
-    logger.info(training["said"])
+    logger.info(training["sentence"])
     for part, reason in not_asked.items():
         logger.info(f"Not asked: {part}, since {reason}.")
 

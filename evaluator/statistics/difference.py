@@ -121,7 +121,7 @@ def model_difference(
 
     Example:
         >>> right, half = np.ones((1, 40)), (np.arange(40) % 2 == 0).astype(float)[None]
-        >>> difference = model_difference([(right, half)], Clusters.of(np.arange(40)))
+        >>> difference = model_difference([(right, half)], Clusters.from_names(np.arange(40)))
         >>> difference.value, difference.p < 0.001
         (0.5, True)
     """

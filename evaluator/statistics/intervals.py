@@ -93,7 +93,7 @@ def describe_population(
         A phrase.
 
     Example:
-        >>> describe_population(Clusters.of(["x", "y"], ["red:cube", "blue:ball"]))
+        >>> describe_population(Clusters.from_names(["x", "y"], ["red:cube", "blue:ball"]))
         'this vocabulary (2 values, 2 objects); bindings like these; this model'
     """
     named = clusters.bindings_named
@@ -173,7 +173,7 @@ def cluster_means(
     if len(outcomes) == 0:
         return [NOTHING] * outcomes.shape[1]
     if not isinstance(clusters, Clusters):
-        clusters = Clusters.of(clusters)
+        clusters = Clusters.from_names(clusters)
     means = CrossedMeans(clusters, weights)
     means_of_images = CrossedMeans(clusters.images(), weights)
     population = describe_population(clusters)

@@ -304,7 +304,7 @@ def _clusters_of(runs: Sequence[RunItems], vocabulary: tuple[int, int] | None) -
     trainings = []
     for run in runs:
         trainings.append(np.full(len(run.outcome), run.training, dtype=object))
-    return Clusters.of(
+    return Clusters.from_names(
         np.concatenate([run.cluster for run in runs]),
         np.concatenate([run.bindings for run in runs]),
         np.concatenate([run.scene for run in runs]),

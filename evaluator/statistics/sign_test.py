@@ -29,7 +29,7 @@ def independent_groups(clusters: Clusters) -> int:
         The number of groups; that of clusters if no bindings are known.
 
     Example:
-        >>> independent_groups(Clusters.of(["c", "d"], ["red:cube", "red:cube"]))
+        >>> independent_groups(Clusters.from_names(["c", "d"], ["red:cube", "red:cube"]))
         1
     """
     # A scene is a cluster and the set of bindings that it shows, a row of `shows`.
@@ -72,7 +72,7 @@ def sharpen(estimate: Estimate, clusters: Clusters, level: float) -> Estimate:
 
     Example:
         >>> wide = Estimate(1.0, -0.1, 1.0, 8, 8, p=0.2)
-        >>> sharp = sharpen(wide, Clusters.of(list("abcdefgh")), 0.95)
+        >>> sharp = sharpen(wide, Clusters.from_names(list("abcdefgh")), 0.95)
         >>> round(sharp.low, 3), sharp.high, sharp.p
         (0.261, 1.0, 0.0078125)
     """

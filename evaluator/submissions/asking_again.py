@@ -132,6 +132,7 @@ def _prepare_model(model: Model, run: Run, world: World) -> None:
     """Give a model what it reads of the whole run, not only of the items."""
     if isinstance(model, Oracle):
         model.open(run.benchmark, world)
+    # Fitted on the texts of a few items it would be another model.
     if model.fits_texts:
         whole = without_pools(collect_needs(run.benchmark, run.record["protocols"]))
         texts = words(run.benchmark, whole.texts).to_pylist()
@@ -170,6 +171,7 @@ def _pair_scores(scores: Scores, part: Benchmark) -> pd.Series:
     parts = [table.drop_duplicates(["image_id", "text_id"])]
     asked_images = {pool.name: pool.images for pool in item_pools(part, scores.protocols)}
     for pool in scores.pools:
+        # The pairs of sampled pools stand among the candidates.
         is_whole = pool.sample is None
         if is_whole and pool.name in asked_images:
             parts.append(_pool_scores(scores, pool, asked_images[pool.name]))
@@ -199,6 +201,7 @@ def _differing_pairs(
     side has scored."""
     # Relative to the spread: models score on scales of their own.
     reach = tolerance * float(submitted.std(ddof=0) or 0.0)
+    # By the pairs that were scored now: the run has those of all its items.
     both = pd.DataFrame({"again": rescored, "run": submitted.reindex(rescored.index)})
     is_number = both.notna()
     one_side = is_number["again"] != is_number["run"]

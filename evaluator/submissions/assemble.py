@@ -24,6 +24,8 @@ from evaluator.submissions.ranking import Entrant
 from evaluator.submissions.read import Submission, is_submission, read_submission
 from evaluator.submissions.receipts import read_receipts
 from evaluator.submissions.records import Challenge, Receipt
+from evaluator.suite.published import published_in, read_published
+from evaluator.suite.results import SuiteResult
 from generator.base.errors import UserError, one_line
 from generator.base.paths import split_name
 from generator.suite.record import is_suite
@@ -49,6 +51,8 @@ class BoardSources:
     """The organiser's folders of receipts."""
     challenges: Sequence[Path] = ()
     """The organiser's folders of challenges."""
+    published: Sequence[Path] = ()
+    """Folders of published results of suites, without scores."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +67,8 @@ class Board:
     """By form and track, the questions that count, where a suite says it."""
     unanswered: dict[str, int] = field(default_factory=dict)
     """By name of a model, the challenges that it did not answer."""
+    published: Sequence[SuiteResult] = ()
+    """Published results, of which nothing can be computed again."""
 
     @property
     def forms(self) -> list[Form]:
@@ -75,8 +81,9 @@ def find_sources(arguments: Sequence[str], sources: BoardSources) -> BoardSource
     """Sort what a user gave into submissions, plain runs, and folders of boards.
 
     Args:
-        arguments: Submissions, plain runs [NAME=]FOLDER, or folders of boards, which hold
-            submissions and the folders QUESTIONS, RECEIPTS and CHALLENGES.
+        arguments: Submissions, plain runs [NAME=]FOLDER, published results, or folders of boards,
+            which hold submissions, published results and the folders QUESTIONS, RECEIPTS and
+            CHALLENGES.
         sources: What else was given.
 
     Returns:
@@ -87,14 +94,17 @@ def find_sources(arguments: Sequence[str], sources: BoardSources) -> BoardSource
     datasets = list(sources.datasets)
     receipts = list(sources.receipts)
     challenges = list(sources.challenges)
+    published = list(sources.published)
     for argument in arguments:
         _, folder = split_name(argument)
         inside = _submissions_in(folder)
+        published_inside = published_in(folder)
         if is_submission(folder):
             submissions.append(folder)
         # A run can lie in the folder of a board, and may itself have folders.
-        elif inside and not (folder / "run.json").exists():
+        elif (inside or published_inside) and not (folder / "run.json").exists():
             submissions += inside
+            published += published_inside
             datasets += _questions_in(folder / QUESTIONS)
             for name, own_folders in ((RECEIPTS, receipts), (CHALLENGES, challenges)):
                 if (folder / name).is_dir():
@@ -107,6 +117,7 @@ def find_sources(arguments: Sequence[str], sources: BoardSources) -> BoardSource
         datasets=datasets,
         receipts=receipts,
         challenges=challenges,
+        published=published,
     )
 
 
@@ -121,8 +132,8 @@ def assemble(sources: BoardSources, tables: Path) -> Board:
         The board. A submission that does not match is refused with a sentence; the others stay.
 
     Raises:
-        UserError: The organiser's own files are damaged, a plain run cannot be read, or nothing is
-            left.
+        UserError: The organiser's own files are damaged, a plain run or published results cannot be
+            read, or nothing is left.
     """
     datasets = open_datasets(sources.datasets)
     receipts: dict[str, Receipt] = {}
@@ -146,7 +157,8 @@ def assemble(sources: BoardSources, tables: Path) -> Board:
             )
         )
     entrants += _plain_entrants(sources.runs, datasets, tables)
-    if not entrants:
+    published = [read_published(folder) for folder in sources.published]
+    if not entrants and not published:
         reasons = " ".join(refused.values())
         raise UserError(f"No submission is left: {reasons or 'none was given.'}")
     return Board(
@@ -154,6 +166,7 @@ def assemble(sources: BoardSources, tables: Path) -> Board:
         refused=refused,
         declared=declared_questions(datasets),
         unanswered=dict(unanswered(challenges, [submission for submission, _ in checked])),
+        published=published,
     )
 
 
@@ -286,6 +299,7 @@ def _plain_entrants(
     for name, runs in runs_of.items():
         marks = {run.place.form: SELF for run in runs}
         entrants.append(
+            # The user's own run may have the name of a submission.
             Entrant(name=f"{name} (run)", submission=None, runs=runs, marks=marks, unranked="")
         )
     return entrants

@@ -89,7 +89,7 @@ class _Training(TypedDict):
 
     status: str
     """Status with respect to the benchmark (evaluator.provenance.contamination)."""
-    said: str
+    sentence: str
     """The status as a sentence."""
 
 
@@ -135,7 +135,7 @@ class CheckedRun:
     def training(self) -> Mapping[str, Any]:
         """What is known of the model's training; the sentence names who says so."""
         training = self.run.record.get("training") or unknown_training()
-        return {**training, "said": f"{training['said']}{_CLAIMED}"}
+        return {**training, "sentence": f"{training['sentence']}{_CLAIMED}"}
 
     @property
     def training_seed(self) -> int | str | None:
@@ -223,6 +223,8 @@ def _check_run(
     tables: Path,
 ) -> CheckedRun:
     """Check one run. Raises UserError if it does not match."""
+    # Names and folders are the sender's words: on one line, so that a message cannot imitate
+    # others.
     name = f"{submission.name} ({one_line(entry['folder'])})"
     folder = submission.folder / entry["folder"]
     placed = _find_dataset(name, entry, datasets)
@@ -237,6 +239,8 @@ def _check_run(
     _check_record(name, entry, record)
     if entry["model"] != model_digest(record.get("info", {})):
         raise UserError(f"{name} describes another model in its run than in its manifest.")
+    # The manifest repeats what run.json says, so that whoever reads only the manifest is not
+    # deceived.
     training = training_of_run(record, placed.dataset)
     if entry["training"] != training:
         raise UserError(f"{name} says another training in its run than in its manifest.")
@@ -263,6 +267,7 @@ def _find_dataset(
 ) -> PlacedDataset:
     """The board's dataset that a run answers. Raises UserError without one."""
     for placed in datasets:
+        # By the digest and not by the stated place: what counts is which world was asked.
         if placed.dataset.world.digest == entry["world_digest"]:
             return placed
     form = Form.of_record(entry["form"])
@@ -399,8 +404,8 @@ def _computed(run: Run, entry: SubmittedRun | None, place: Place, tables: Path) 
     certificate = "not verified"
     if run.world is not None:
         certificate = describe_certificate(run.benchmark, run.world)
-    sentence = f"{results['training']['said']}{_CLAIMED}"
-    training = {**results["training"], "said": sentence}
+    sentence = f"{results['training']['sentence']}{_CLAIMED}"
+    training = {**results["training"], "sentence": sentence}
     return CheckedRun(
         entry=entry,
         run=run,
@@ -469,6 +474,7 @@ def _reads_images(run: Run) -> bool | None:
     of_text = table.group_by("text_id").aggregate(
         [("score", "min"), ("score", "max"), ("score", "count")]
     )
+    # The score of a text with one image cannot differ between images.
     of_text = of_text.filter(pc.greater(of_text["score_count"], 1))
     if not of_text.num_rows:
         return None

@@ -78,6 +78,7 @@ def make_promise(infos: Mapping[str, Mapping[str, Any]], name: str) -> Promise:
                 f"{spec} has no weights here, so nothing says that it stays the same; only models "
                 f"with weights can be challenged."
             )
+        # In the words of a submission, from which the board computes the digest again.
         digests.add(model_digest(public_value(info)))
     opening = Opening(
         format=OPENING_FORMAT, salt=secrets.token_hex(_SALT_BYTES), models=sorted(digests)
@@ -105,6 +106,7 @@ def write_promise(promise: Promise, folder: Path) -> Path:
     if (folder / OPENING_FILE).exists():
         raise UserError(f"{folder} has an opening already; choose another --out.")
     folder.mkdir(parents=True, exist_ok=True)
+    # The opening first: a commitment without it could never be opened.
     write_json(folder / OPENING_FILE, promise.opening)
     write_json(folder / COMMITMENT_FILE, promise.commitment)
     return folder / COMMITMENT_FILE

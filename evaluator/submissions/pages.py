@@ -11,7 +11,7 @@ from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import marked
 from evaluator.report.figures import figures
 from evaluator.report.page import render
-from evaluator.report.table import DASH
+from evaluator.report.table import DASH, number
 from evaluator.runs.folder import folder_name
 from evaluator.submissions.assemble import Board
 from evaluator.submissions.form_spread import FormMean
@@ -24,7 +24,10 @@ from evaluator.submissions.ranking import (
     pool_forms,
     rank_tracks,
 )
+from evaluator.suite.page import table_html
+from evaluator.suite.results import results_record
 from evaluator.suite.scores import Score
+from evaluator.suite.tables import overall_table
 from generator.base.errors import visible
 from generator.base.files import write_json, write_text
 from generator.base.pages import page_environment
@@ -76,6 +79,7 @@ def write_board(board: Board, out: Path, *, title: str, pools_forms: bool = Fals
         pooled=pooled,
         refused={Path(folder).name: reason for folder, reason in board.refused.items()},
         unanswered=board.unanswered,
+        published=[(result, table_html(overall_table(result))) for result in board.published],
     )
     write_text(out / HOME, home)
     write_json(out / _DATA, _data_of(board, tables, pooled))
@@ -85,7 +89,7 @@ def write_board(board: Board, out: Path, *, title: str, pools_forms: bool = Fals
             **shared,
             entrant=entrant,
             rows=_rows_of(entrant, tables),
-            trainings=dict.fromkeys(run.training["said"] for run in entrant.runs),
+            trainings=dict.fromkeys(run.training["sentence"] for run in entrant.runs),
         )
         pages.append(out / model_pages[entrant.name])
         write_text(pages[-1], page)
@@ -168,6 +172,7 @@ def _data_of(
         "over_forms": over_forms,
         "refused": {Path(folder).name: reason for folder, reason in board.refused.items()},
         "unanswered": board.unanswered,
+        "published": [results_record(result) for result in board.published],
     }
 
 
@@ -193,7 +198,7 @@ def _data_of_row(row: BoardRow) -> dict[str, Any]:
 
 def _percent(value: float | None) -> str:
     """A skill in percent, or a dash."""
-    return DASH if value is None else f"{100 * value:.1f}"
+    return number(value, "skill")
 
 
 def _interval(score: Score | FormMean) -> str:
@@ -235,4 +240,7 @@ def board_as_text(out: Path) -> str:
             place = DASH if row["rank"] is None else str(row["rank"])
             value = None if row["mean"] is None else row["mean"]["value"]
             lines.append(f"{place:>3} {_percent(value):>6}  {row['mark']:13} {row['model']}")
+    for record in data["published"]:
+        title = f"{record['suite']} ({record['part']}) {record['form']}"
+        lines.append(f"{title}, published without scores: {len(record['models'])} models")
     return "\n".join(lines)

@@ -177,6 +177,7 @@ def pool_forms(tables: Sequence[TrackTable]) -> list[PooledForms]:
             tables_of.setdefault(title, []).append(table)
     pooled = []
     for title, of_suite in tables_of.items():
+        # One form has no spread.
         if len(of_suite) < 2:
             continue
         values: dict[str, dict[str, FormValue]] = {}
@@ -244,6 +245,8 @@ def _questions(runs: Sequence[CheckedRun]) -> set[QuestionKey]:
 def _common_questions(of_models: Sequence[set[QuestionKey]]) -> set[QuestionKey]:
     """The questions that at least half of the models answer, where no suite says what counts."""
     counts = Counter(question for questions in of_models for question in questions)
+    # Fewer would let one model with a rare question leave all others without a rank; all would let
+    # one model without a common question take it from them.
     return {question for question, count in counts.items() if 2 * count >= len(of_models)}
 
 

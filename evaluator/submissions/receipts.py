@@ -82,6 +82,7 @@ def run_again(
         )
         receipted.append(_receipted_run(run, entry, outcome))
         n_different += len(items) - sum(outcome.equal.values())
+        # Equal answers by another model would confirm the answers and not who gave them.
         are_same_models &= receipted[-1]["model"] == entry["model"]
     is_equal = are_same_models and n_different <= most_different
     return _signed(submission, receipted, seed=seed, tolerance=tolerance, is_equal=is_equal)

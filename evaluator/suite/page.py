@@ -1,13 +1,14 @@
 """The pages of a suite's results: index.html with all models and tracks, and a page of each world
 as `score report` writes it."""
 
+from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from evaluator.report.descriptions.page import write_description_page
 from evaluator.report.page import write_page
-from evaluator.report.table import Column
+from evaluator.report.table import Column, Table
 from evaluator.report.writers import markdown, write_csv_rows
 from evaluator.suite.results import SuiteResult, WorldResult
 from evaluator.suite.tables import overall_table, track_table
@@ -91,14 +92,32 @@ def _render(result: SuiteResult, links: dict[tuple[str, str], str]) -> str:
     environment = page_environment("evaluator", "suite")
     template = environment.get_template("page.html.jinja")
     table = overall_table(result)
-    groups = [(name, len(list(columns))) for name, columns in groupby(table.columns, _group_of)]
     return template.render(
         suite=result.suite,
         table=table,
-        groups=groups,
+        groups=_groups(table),
         tracks=tracks,
         left_out=left_out,
     )
+
+
+def table_html(table: Table) -> str:
+    """Write a table of a suite for another page.
+
+    Args:
+        table: The table.
+
+    Returns:
+        The table with its notes as HTML. Templates do not escape it: Jinja has marked it as safe.
+    """
+    template = page_environment("evaluator", "suite").get_template("table.html.jinja")
+    show: Callable[..., str] = vars(template.module)["show"]
+    return show(table, _groups(table))
+
+
+def _groups(table: Table) -> list[tuple[str, int]]:
+    """The heads that span columns, and how many columns each spans."""
+    return [(name, len(list(columns))) for name, columns in groupby(table.columns, _group_of)]
 
 
 def _group_of(column: Column) -> str:

@@ -47,12 +47,8 @@ class WorldResult:
     """The runs of `score run` that they pool."""
     described: tuple[DescribedRun, ...]
     """The runs of descriptions."""
-
-    @property
-    def verdicts(self) -> list[str]:
-        """What the results say in words, a sentence for each benchmark."""
-        sentences = [judge(entry).sentence for entry in self.entries]
-        return sentences + [run.record["sentence"] for run in self.described]
+    verdicts: tuple[str, ...]
+    """What the results say in words, a sentence for each benchmark."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,6 +193,8 @@ def _read_world(
     else:
         score = score_world(entries, is_trained=is_trained)
     records = [*entries, *(run.record for run in described)]
+    sentences = [judge(entry).sentence for entry in entries]
+    sentences += [run.record["sentence"] for run in described]
     return WorldResult(
         model=model,
         label=marked(model, records[0]) if records else model,
@@ -206,6 +204,7 @@ def _read_world(
         entries=tuple(entries),
         runs=tuple(named_runs),
         described=tuple(described),
+        verdicts=tuple(sentences),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from math import inf
 
-from evaluator.report.table import DASH, Cell, Column, Line, Table
+from evaluator.report.table import DASH, Cell, Column, Line, Table, number
 from evaluator.suite.results import SuiteResult
 from evaluator.suite.scores import Score, WorldScore
 
@@ -68,9 +68,9 @@ def track_table(result: SuiteResult, track: str) -> Table:
     for world in result.suite.tracks[track].worlds:
         of_world = [one for one in result.worlds if one.track == track and one.world == world]
         of_world.sort(key=lambda one: -_rank_value(one.score))
-        for number, one in enumerate(of_world):
+        for place, one in enumerate(of_world):
             # A rule stands above the first model of a world.
-            starts_world = number == 0
+            starts_world = place == 0
             lines.append(Line([world, one.label], _cells(one.score, parts, ""), starts_world))
     columns = [Column(_HEADS[part]) for part in parts]
     return Table(["world", "model"], columns, lines, title=track)
@@ -96,12 +96,12 @@ def _cells(scores: WorldScore, parts: tuple[str, ...], reason: str) -> list[Cell
 def _cell(score: Score | None, part: str) -> Cell:
     if score is None:
         return Cell(DASH)
-    sign = "+" if part == "gap" else ""
+    unit = "difference" if part == "gap" else "skill"
     interval = ""
     if score.low is not None and score.high is not None:
-        interval = f"[{100 * score.low:{sign}.1f}, {100 * score.high:{sign}.1f}]"
+        interval = f"[{number(score.low, unit)}, {number(score.high, unit)}]"
     numbers = {"value": score.value, "low": score.low, "high": score.high}
-    return Cell(f"{100 * score.value:{sign}.1f}", interval, numbers=numbers)
+    return Cell(number(score.value, unit), interval, numbers=numbers)
 
 
 def _ranked(result: SuiteResult) -> list[str]:

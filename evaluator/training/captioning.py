@@ -39,7 +39,7 @@ class Captioning(Learner):
         n = len(step.images)
         own = share(n)
         places = range(n)[own]
-        images = self._images.of(step.images[own], places, number)
+        images = self._images.batch(step.images[own], places, number)
         descriptions = [self._texts[text] for text in step.captions[own]]
         with autocast(self.device, self._precision):
             logits, pieces, is_piece = self._model.piece_logits(images, descriptions)

@@ -76,6 +76,7 @@ class Contrastive(Learner):
         # All images against all captions, and for `negclip` against all negatives.
         as_columns = recipe.negative_loss == "negclip"
         columns = first_positive if as_columns else n
+        # In a batch from few scenes another image's caption is often true of an image, too.
         truths = self._facts.true(step.images, texts[:columns])
         true = torch.from_numpy(truths).to(logits.device)
         weight = recipe.negative_weight if as_columns else 1.0
@@ -141,7 +142,7 @@ class Towers:
         m = len(texts)
         own_images = share(n)
         own_texts = texts[share(m)]
-        pixels = self._images.of(images[own_images], range(n)[own_images], step)
+        pixels = self._images.batch(images[own_images], range(n)[own_images], step)
         inputs = {name: values[own_texts] for name, values in self._inputs.items()}
         with autocast(self.device, self._precision):
             image_features = self._model.image_features(pixels)
@@ -273,6 +274,8 @@ def text_head(network: Any, spec: str) -> nn.Linear | nn.Parameter:
     Raises:
         UserError: The text tower does not end in one.
     """
+    # open_clip has the projection in the model or in its text tower, transformers in both under
+    # other names.
     modules = (network, getattr(network, "text", None), getattr(network, "text_model", None))
     for name in ("text_projection", "head"):
         for module in modules:
@@ -309,6 +312,7 @@ def contrastive(logits: Tensor, true: Tensor, negative_weight: float = 1.0) -> T
     """
     n = len(logits)
     is_own_caption = torch.eye(n, logits.shape[1], dtype=torch.bool, device=logits.device)
+    # Out of the softmax, and not a further right answer: the loss stays CLIP's.
     logits = logits.masked_fill(true & ~is_own_caption, -torch.inf)
     labels = torch.arange(n, device=logits.device)
     # w times in the sum of exponentials is ln w added to the logit.

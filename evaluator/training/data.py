@@ -74,7 +74,7 @@ class TrainingData:
         rows = np.concatenate([array.ravel() for array in arrays])
         return np.unique(rows[rows >= 0])
 
-    def of(self, rows: Sequence[int]) -> "TrainingData":
+    def subset(self, rows: Sequence[int]) -> "TrainingData":
         """Restrict the data to the images with these indices."""
         return replace(
             self,
@@ -105,7 +105,7 @@ class TrainingData:
             # A stream of its own for each class: a new class does not change the others' draws.
             stream = Stream(seed, "images of a class", *captions)
             chosen += stream.sample(images, most)
-        return self.of(sorted(chosen))
+        return self.subset(sorted(chosen))
 
 
 @dataclass
@@ -336,7 +336,7 @@ class PreparedImages:
         self._cache: dict[int, Any] = {}
         self._cached_bytes = 0
 
-    def of(self, rows: np.ndarray, places: Iterable[int], step: int) -> list[Any]:
+    def batch(self, rows: np.ndarray, places: Iterable[int], step: int) -> list[Any]:
         """Get the prepared images of a step.
 
         Args:

@@ -82,7 +82,7 @@ class Denoising(Learner):
         n = len(step.images)
         own = share(n)
         places = range(n)[own]
-        latents = self._latents.of(step.images[own], places, number)
+        latents = self._latents.batch(step.images[own], places, number)
         captions = step.captions[own]
 
         # Each image has a generator of its own, so that processes do not change the draws. The
@@ -119,6 +119,7 @@ class Denoising(Learner):
     def _conditions(self, texts: list[str]) -> Condition:
         if self._frozen_states is not None:
             return self._frozen_states.stacked(texts, self.device)
+        # Texts of a batch repeat, at least the empty one; the encoder runs once for each.
         distinct = list(dict.fromkeys(texts))
         row_of = {text: row for row, text in enumerate(distinct)}
         with quiet():

@@ -114,6 +114,7 @@ def make_hard_texts(caption: str, seed: int = 0) -> HardTexts:
     (['A small car and a red dog'], ['A small dog and a red car'])
     """
     phrases = find_phrases(caption)
+    # By the caption, so that other lines of the corpus do not change its texts.
     stream = Stream("hard texts", seed, caption)
 
     def one_of(texts: Iterator[str]) -> list[str]:
@@ -264,6 +265,7 @@ def _with_word(caption: str, phrase: Phrase, place: int, word: str) -> str:
 def _with_phrases(caption: str, new: Mapping[Phrase, str]) -> str:
     """The caption with phrases replaced, from the last to the first, and their "a" or "an"
     adapted."""
+    # From the last to the first, so that the places of earlier phrases stay right.
     for phrase in sorted(new, reverse=True):
         words = new[phrase]
         if caption[phrase.start].isupper():

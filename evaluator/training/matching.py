@@ -59,7 +59,7 @@ class Matching(Learner):
         own = share(len(texts))
         # An image of several pairs is prepared once.
         own_places, image_of_pair = np.unique(places[own], return_inverse=True)
-        images = self._images.of(step.images[own_places], own_places.tolist(), number)
+        images = self._images.batch(step.images[own_places], own_places.tolist(), number)
         own_texts = [self._data.texts[text] for text in texts[own]]
         with autocast(self.device, self._precision):
             logits = self._model.match(images, image_of_pair.tolist(), own_texts)

@@ -316,6 +316,7 @@ class Finetune(_Continuation):
 
         loaded: Any = load_model(model, device)
         is_cross_encoder = hasattr(loaded, "match")
+        # Before LoRA changes the network: a model that cannot be trained is refused as it is.
         if not is_cross_encoder:
             check_trainable(loaded)
         lora = parse_lora(self.lora)

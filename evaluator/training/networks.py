@@ -94,7 +94,6 @@ def new_model(
         return captioner, Captioning(captioner, data, recipe, augment)
     tokenizer = open_clip.SimpleTokenizer()
     # open_clip adds a token for the start and one for the end.
-    # Two more tokens mark the start and the end.
     lengths = [len(tokenizer.encode(text)) + 2 for text in (*data.texts, *data.longest)]
     config = network_config(architecture, size, length=max(lengths, default=0))
     encoder = new_open_clip(config, target)
@@ -315,6 +314,7 @@ def word_tokenizer(texts: Sequence[str], length: int, longest: Sequence[str] = (
     for text in (*texts, *longest):
         parts = splitter.pre_tokenize_str(normalizer.normalize_str(text))
         words_of_texts.append([word for word, _ in parts])
+    # Words that only longer, untrained texts have would get embeddings that nothing trains.
     vocabulary = {word for words in words_of_texts[: len(texts)] for word in words}
     needed = [len(words) + 2 for words in words_of_texts]
     return BertTokenizer(

@@ -186,7 +186,7 @@ class Origin(TypedDict):
     """Hyperparameters that the paper states."""
     chosen: list[str]
     """Hyperparameters that the paper leaves open and the preset sets."""
-    given: list[str]
+    set_by_user: list[str]
     """Hyperparameters that the user set."""
 
 
@@ -233,7 +233,7 @@ def from_preset(
             of_method[name] = declared
     set_by_user = sorted(options)
     if preset is None and not of_method:
-        origin = Origin(preset="", source="", published=[], chosen=[], given=set_by_user)
+        origin = Origin(preset="", source="", published=[], chosen=[], set_by_user=set_by_user)
         return method(**options), origin
 
     name = preset or _default_preset(of_method)
@@ -248,7 +248,7 @@ def from_preset(
         source=of_method[name]["source"],
         published=[option_name for option_name in published if option_name not in options],
         chosen=[option_name for option_name in chosen if option_name not in options],
-        given=set_by_user,
+        set_by_user=set_by_user,
     )
     return method(**{**chosen, **published, **options}), origin
 
@@ -287,7 +287,7 @@ def describe_origin(origin: Origin) -> str:
     groups = {
         f"Published ({origin['source']})": origin["published"],
         "Chosen here": origin["chosen"],
-        "Given by you": origin["given"],
+        "Given by you": origin["set_by_user"],
     }
     sentences = [f"Preset {origin['preset']}."] if origin["preset"] else []
     for group, names in groups.items():

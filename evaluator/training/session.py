@@ -120,6 +120,7 @@ def _train_alone(
     checkpoint = Checkpoint(
         out.with_name(f".{out.name}.training"), {**about, "device": learner.device.type}
     )
+    # Again, with the whole recipe, which only the loaded model completes.
     record = finished(out, about)
     if record is not None:
         logger.info(f"{out} is finished: it holds the result of this training.")

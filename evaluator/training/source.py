@@ -246,7 +246,7 @@ def _exposure(benchmarks: Sequence[tuple[World, Benchmark]], data: TrainingData)
     united = Exposure()
     for world, benchmark in benchmarks:
         rows = [i for i, (source, _) in enumerate(data.images) if source is world]
-        own = data.of(rows)
+        own = data.subset(rows)
         texts = [own.text_ids[row] for row in own.used()]
         exposure = read_exposure(world, benchmark, own.scenes, texts)
         if exposure is None:

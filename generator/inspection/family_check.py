@@ -242,7 +242,7 @@ def unreadable(vocabulary: Vocabulary, text: str) -> Iterator[str]:
     environment and declared template.
     """
     grammar = Grammar(vocabulary)
-    lexicon = Lexicon.of(text)
+    lexicon = Lexicon.from_toml(text)
     for name, reason in lexicon.refused.items():
         yield f"the judge refuses templates.{name}: {reason}; choose other words."
     for form, template in _forms(vocabulary):

@@ -85,7 +85,7 @@ def pool_findings(benchmark: Benchmark) -> Iterator[Finding]:
             yield finding("repeated text", f"pool {pool_id} names {n_repeated} texts twice")
         if distinct[0] < 0:
             yield finding("missing row", f"pool {pool_id} names texts that do not exist")
-        pools[pool_id] = TextPool.of(benchmark, distinct.tolist())
+        pools[pool_id] = TextPool.from_rows(benchmark, distinct.tolist())
 
     # The items that ask against one of them.
     pool_ids = benchmark.tables["items"]["pool_id"]
@@ -106,6 +106,7 @@ def pool_findings(benchmark: Benchmark) -> Iterator[Finding]:
         # A missing scene is a finding of `truth_findings`.
         if scene < 0:
             continue
+        # A pool may have thousands of texts, and several items of a scene ask against it.
         if (pool_id, scene) not in decided:
             decided[pool_id, scene] = pools[pool_id].decide_all(benchmark.scenes[scene])
             benchmark.scenes[scene].forget()
@@ -146,6 +147,7 @@ def _item_findings(
             f"item {benchmark.item_id(item)}: {len(true)} texts of the pool are true, "
             f"{len(listed)} are listed",
         )
+    # Listed ones are findings already, as candidates that are undecided.
     for text in sorted(undecided - listed):
         yield finding(
             "undecided text",
@@ -175,7 +177,7 @@ class TextPool:
             self._needed[row, : len(own)] = [number_of[mention] for mention in own]
 
     @classmethod
-    def of(cls, benchmark: Benchmark, texts: Iterable[int]) -> "TextPool":
+    def from_rows(cls, benchmark: Benchmark, texts: Iterable[int]) -> "TextPool":
         """A pool of texts by their rows. Texts that do not exist or cannot be read are left out."""
         readable = []
         for text in texts:

@@ -89,7 +89,7 @@ class _Case:
     """None if a table or the holdout cannot be read: then only its files are checked."""
 
     @classmethod
-    def of(cls, world: World, stored: StoredBenchmark) -> "_Case":
+    def begin(cls, world: World, stored: StoredBenchmark) -> "_Case":
         """Begin with the findings about the files of a benchmark."""
         findings = Findings()
         findings.add(stored.findings)
@@ -132,15 +132,20 @@ def verify_dataset(
         dataset = StoredDataset(root, names, progress)
         world = World(dataset.world)
         cases = {
-            benchmark: _Case.of(world, stored) for benchmark, stored in dataset.benchmarks.items()
+            benchmark: _Case.begin(world, stored)
+            for benchmark, stored in dataset.benchmarks.items()
         }
         images = Images() if examine is None else examine(root, _splits_of_scenes(world, cases))
+        # Also of the benchmarks that are not judged: a rotation is a whole.
         turns = read_turns(dataset)
         for benchmark, case in cases.items():
             case.findings.add(world.findings)
             case.findings.add(images.findings)
+            # Without its tables only the files of a benchmark are judged, and these are findings by
+            # now.
             if case.benchmark is None:
                 continue
+            # All checks run, even after a fault: a user mends everything at once.
             for check in CHECKS:
                 subject = check.__name__.removesuffix("_findings")
                 case.findings.add(guarded(check(case.benchmark), subject))

@@ -71,8 +71,8 @@ class NameCounts(CellCounts):
         # The number of the class of each cell so far. Scenes of more objects may add cells later;
         # no pair fills those.
         self._class_number_of_cell = np.zeros(sum(sizes), dtype=np.int64)
-        for class_number, cells in enumerate(classes):
-            self._class_number_of_cell[cells] = class_number
+        for class_number, class_cells in enumerate(classes):
+            self._class_number_of_cell[class_cells] = class_number
 
     def set_loose(self, loose: tuple[str, ...]) -> None:
         """Set which counts need not be even: PLACE_COUNTS, CLUSTER_COUNTS, or both."""

@@ -109,7 +109,7 @@ class SimulatedDesign:
         """
         self.trainings = trainings
         chosen = _evenly(len(scenes))
-        self._clusters = Clusters.of(
+        self._clusters = Clusters.from_names(
             np.array(scenes.clusters, dtype=object)[chosen],
             np.array(scenes.bindings, dtype=object)[chosen],
             vocabulary=scenes.vocabulary,

@@ -26,7 +26,7 @@ RELATIONS_TEXT = vocabulary_text("clevr-relations")
 HOLDOUT = draw_block("3x3", VOCABULARY, 0)
 CAMERA = Camera((7.4811, -6.5076, 5.3437), (0.0, 0.0, 0.35), 35.0, 32.0)
 CATEGORIES = list(VOCABULARY.objects)
-_LEXICON = Lexicon.of(VOCABULARY_TEXT)
+_LEXICON = Lexicon.from_toml(VOCABULARY_TEXT)
 
 
 def scene_of(

@@ -129,6 +129,7 @@ def rates(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
         {strictness: {"seen": share, "unseen": share}}. Seen are perfect matches in `strict`,
         perfect and close matches in `loose`. NaN without samples.
     """
+    # NaN in place of 0, so that shares without samples are unknown and not an error.
     samples = len(overlaps) or float("nan")
     rates_of = {}
     for name, seen_labels in (("strict", {PERFECT}), ("loose", {PERFECT, CLOSE})):
@@ -183,6 +184,7 @@ class FamiliarityAudit:
             right). `asymmetry_of`: by slot of the true caption, if there are several. `duplicates`:
             samples that repeat the image and both captions of another (appendix B.8).
         """
+        # Questions that unite the captions of others would count these twice.
         samples = [sample for sample in self.samples if not sample.is_duplicate]
         excluded = Counter(sample.excluded for sample in samples if sample.excluded)
         overlaps = [overlap for overlap in self.overlaps if not overlap.sample.is_duplicate]
@@ -307,7 +309,7 @@ def _asymmetry(overlaps: Sequence[Overlap]) -> dict[str, float]:
     for place, overlap in enumerate(both):
         names.append(overlap.sample.cluster or f"sample {place}")
     # The prior guesses are about effects on a model's answers; captions have no such effects.
-    means = CrossedMeans(Clusters.of(names), prior=OF_SHARES.weakened(_NO_PRIOR))
+    means = CrossedMeans(Clusters.from_names(names), prior=OF_SHARES.weakened(_NO_PRIOR))
     low, high = means.estimate(asymmetries).vocabulary.interval(LEVEL)
     return {"value": float(asymmetries.mean()), "low": low, "high": high}
 

@@ -120,6 +120,7 @@ def count_texts(part: TextPart, reading: Reading) -> Counts:
         bare += not bindings
         # A phrase with a single binding shows it perfectly; among others it shows it closely.
         counter = perfect if len(bindings) == 1 else close
+        # A phrase shows a binding once, however often it names it.
         counter.update(unique(bindings))
     attributes, objects = [], []
     perfect_counts, close_counts = [], []
@@ -280,6 +281,7 @@ def count_corpus(
     folder_of = {file: out / "files" / _key(file, reading) for file in corpus.files}
     digest = _digest(sorted(folder.name for folder in folder_of.values()))
     table = out / digest / "pair_counts.parquet"
+    # The merge writes the sum last, so it is there only if every file was counted.
     if table.exists():
         return table, _read_text_counts(table)
     table.parent.mkdir(parents=True, exist_ok=True)

@@ -79,7 +79,7 @@ class ProbePairs:
         for question in questions:
             names = sorted(f"{value}{OF}{category}" for value, category in question.pair)
             bindings.append(SEPARATOR.join(names))
-        return Clusters.of(
+        return Clusters.from_names(
             [question.cluster for question in questions],
             bindings,
             [question.scene for question in questions],

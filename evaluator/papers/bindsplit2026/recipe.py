@@ -164,6 +164,7 @@ def make(lab: Lab, at: Scale) -> None:
         )
         twins[block] = lab.stage("gen verify", rendered)
     rotation = lab.stage("gen verify", _render(lab, at, holdout="turns=4", scenes=at.rotation))
+    # Other seeds than the grid's: stand-ins must not have seen the images that they are scored on.
     small = _render(lab, at, scenes=at.small_world, seed=2)
     worlds = _Worlds(lab, at, grid, twins, rotation, small)
 

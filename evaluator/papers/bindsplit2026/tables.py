@@ -113,6 +113,8 @@ def _by_benchmark(
     splits_of_entries = []
     for label in labels:
         splits_of_entries += [splits_of(entry) for entry in label.entries]
+    # A column that no benchmark can fill would be empty in every line: blocks have splits, audits
+    # have partitions.
     possible = []
     for column in columns:
         split = column.row_filter["split"]
@@ -162,6 +164,7 @@ def _audit_rows(audit: Any) -> list[Row]:
     `full` is the number of parsed samples if captions have the strict form, else of all samples.
     """
     buckets = audit["buckets"]
+    # As published: VG-A counts the parsed samples, BiVLC and VisMin all of them.
     full = sum(buckets.values()) if audit["captions"] == "strict" else audit["samples"]
     samples = {
         "full": full,

@@ -222,6 +222,7 @@ def _top_captions(inputs: PaperInputs) -> Table:
     lines: list[Line] = []
     if with_texts:
         run, texts_of_run = with_texts[0]
+        # Labels are compared line by line, so each line is an item that all were asked.
         shared = set.intersection(*(set(texts) for _, texts in with_texts))
         for split in _SPLITS:
             of_split = _choose_items(shared, texts_of_run, split.row_filter["split"])

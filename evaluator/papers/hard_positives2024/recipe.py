@@ -146,6 +146,8 @@ def _trainings(
     """Yields the trainings on a benchmark: the label of the recipe and the stage, for each seed."""
     for label in at.recipes:
         for seed in at.seeds:
+            # The user's and the scale's options come last, so that they win over those of the
+            # paper.
             options: Options = {
                 "benchmark": benchmark,
                 "preset": "hard-positives2024",

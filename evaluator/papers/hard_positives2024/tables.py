@@ -51,6 +51,8 @@ def _by_training(inputs: PaperInputs, *, is_known: bool) -> Table:
     labels = []
     for label in inputs.labels:
         statuses = [entry["training"]["status"] for entry in label.entries]
+        # A label without runs stands with its reason in the table of models trained here, whose
+        # rows are planned.
         has_known = not statuses or any(status != UNKNOWN for status in statuses)
         if has_known == is_known:
             labels.append(label)

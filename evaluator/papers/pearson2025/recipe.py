@@ -143,6 +143,7 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
             if model.missing or task not in at.tasks:
                 _lack_pretrained(lab, name, model, task)
                 continue
+            # A reader must not take a small network's numbers for CLIP's.
             label = f"stand-in for {name}" if model.spec == stand_in.spec else name
             run = lab.score(model, world, benchmark=benchmark, allow_contaminated=True)
             lab.row(f"{label} / frozen", run)
@@ -161,6 +162,7 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
                     **at.elsewhere,
                     allow_contaminated=True,
                 )
+            # ViLT reads image and text together: it embeds neither alone, and draws nothing.
             if name != "ViLT":
                 picture = _picture(lab, world, benchmark, name, model, trainings[0])
                 lab.row(f"{name}, {task}", picture)

@@ -7,7 +7,7 @@ from evaluator.descriptions.floors import FLOORS
 from evaluator.descriptions.measures import BINDING_GAP, GAPS, RELATION_GAP
 from evaluator.protocols.items import reported_splits
 from evaluator.provenance.contamination import mark_of, marked
-from evaluator.report.figures import Figure
+from evaluator.report.figure import Figure, draw_figure
 from evaluator.report.table import Cell, Column, Line, Table, number, population
 from evaluator.runs.answered_run import AnsweredRun
 from evaluator.runs.described import DescribedRun
@@ -162,6 +162,7 @@ def measures_table(
         for split in splits:
             rows = [row_of.get((i, split, measure)) for i in range(len(runs))]
             cells += [cell_of(row) for row in rows]
+            # Floors are of the images, so the row of any model has them.
             any_row = next(filter(None, rows), None)
             cells += [cell_of(any_row, floor) for floor in FLOORS]
         if any(cell.numbers for cell in cells):
@@ -311,45 +312,37 @@ def measure_figures(runs: Sequence[DescribedRun]) -> list[Figure]:
         The figure of the main measures by split; that of held-out against seen bindings in the same
         images, if there are any; and figures by number of objects, interference and load.
     """
-    figures = [
-        Figure(
-            "measures",
-            title="By split",
-            about="Values of the named objects by split, in percent, with intervals. Dashed: the "
-            "floors.",
-            kind="splits",
-            panels=_panels_by_split(runs, [*_DRAWN, *_relations_drawn(runs)]),
-            encoding={},
-        )
-    ]
+    drawn = [*_DRAWN, *_relations_drawn(runs)]
+    # A model that names no object of an image has no values, and so no panels to draw.
+    figures = draw_figure(
+        "measures",
+        title="By split",
+        about="Values of the named objects by split, in percent, with intervals. Dashed: the "
+        "floors.",
+        kind="splits",
+        panels=_panels_by_split(runs, drawn),
+    )
     bindings = _panel_of_bindings(runs)
-    if bindings:
-        figures.append(
-            Figure(
-                "bindings",
-                title="Held-out against seen bindings in the same images",
-                about="Recall of held-out and of seen bindings in the images that have both, in "
-                "percent. Dashed: the floors.",
-                kind="splits",
-                panels={"the same images": bindings},
-                encoding={},
-            )
-        )
+    figures += draw_figure(
+        "bindings",
+        title="Held-out against seen bindings in the same images",
+        about="Recall of held-out and of seen bindings in the images that have both, in "
+        "percent. Dashed: the floors.",
+        kind="splits",
+        panels={"the same images": bindings} if bindings else {},
+    )
     for label, (title, axis) in _GROUPS.items():
-        for measure in (*_DRAWN, *_relations_drawn(runs)):
+        for measure in drawn:
             panels = _panels_by_group(runs, label, measure)
-            if panels:
-                figures.append(
-                    Figure(
-                        f"{label}-{measure.replace(' ', '-')}",
-                        title=f"{title}: {measure}",
-                        about=f"{measure[0].upper()}{measure[1:]} by {axis}, in percent, with "
-                        f"intervals. Dashed: the floors.",
-                        kind="splits",
-                        panels=panels,
-                        encoding=_axis(axis, panels),
-                    )
-                )
+            figures += draw_figure(
+                f"{label}-{measure.replace(' ', '-')}",
+                title=f"{title}: {measure}",
+                about=f"{measure[0].upper()}{measure[1:]} by {axis}, in percent, with "
+                f"intervals. Dashed: the floors.",
+                kind="splits",
+                panels=panels,
+                encoding=_axis(axis, panels),
+            )
     return figures
 
 

@@ -68,13 +68,14 @@ def gold_answer(record: Record) -> str:
     """
     task, truth = _parts_of(record)
     if task == "count":
-        return str(CountTruth.of(truth).count)
+        return str(CountTruth.read(truth).count)
     if task == "attributes":
-        return AttributeTruth.of(truth).value
+        return AttributeTruth.read(truth).value
     if task == "choice":
-        choice = ChoiceTruth.of(truth)
+        choice = ChoiceTruth.read(truth)
         return choice.letters[choice.right]
-    return write_json(description_of(ImageTruth.of(truth), relations=task == "relations"))
+    # JSON, which the question asks for; trainers check that the gold answer earns 1.
+    return write_json(description_of(ImageTruth.read(truth), relations=task == "relations"))
 
 
 def _parts_of(record: Record) -> tuple[Task, Mapping[str, Any]]:

@@ -98,7 +98,7 @@ class Landscapes:
         x = camera.position[0] - camera.target[0]
         y = camera.position[1] - camera.target[1]
         camera_distance = math.hypot(x, y)
-        sight = Sight.of(self._vocabulary, environment, yaw) if around else None
+        sight = Sight.in_place(self._vocabulary, environment, yaw) if around else None
         if sight is None:
             terrain = Terrain(environment, camera_distance, yaw)
         else:

@@ -59,7 +59,7 @@ class Sight(NamedTuple):
     """The suns of the place."""
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary, place: Environment, yaw: float) -> "Sight":
+    def in_place(cls, vocabulary: Vocabulary, place: Environment, yaw: float) -> "Sight":
         """Return the sight of a family's camera and objects in a place.
 
         Args:

@@ -14,15 +14,6 @@ from statsmodels.stats.multitest import multipletests
 
 from evaluator.analysis.comparison import compare, write_rows
 from evaluator.runs.measure import measure
-from evaluator.statistics.difference import (
-    block_seeds_needed,
-    detectable,
-    items_needed,
-    mcnemar,
-    model_difference,
-)
-from evaluator.statistics.intervals import describe_population
-from generator.base.clusters import Clusters, vocabulary_size
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL
@@ -55,27 +46,36 @@ def named(runs: list[Path]) -> list[str]:
     return [f"{run.name}={run}" for run in runs]
 
 
-def assert_row(row: dict[str, Any], part: pd.DataFrame, clusters: Clusters) -> None:
-    """The row of two models has the numbers of their answers to the items of `part`."""
+def mid_p(first: np.ndarray, second: np.ndarray) -> float:
+    """McNemar's mid-p of two models: the exact p less half the probability of the table itself."""
+    first, second = first.astype(bool), second.astype(bool)
+    only_first, only_second = (first & ~second).sum(), (~first & second).sum()
+    if only_first == only_second:
+        return 1.0
+    table = [[(first & second).sum(), only_first], [only_second, (~first & ~second).sum()]]
+    exact = statsmodels_mcnemar(table, exact=True).pvalue
+    of_table = stats.binom.pmf(min(only_first, only_second), only_first + only_second, 0.5)
+    return float(exact - of_table)
+
+
+def assert_row(row: dict[str, Any], part: pd.DataFrame) -> None:
+    """The row of two models has the numbers of their answers to the items of `part`, and its
+    columns agree with one another."""
     first, second = part[row["first"]].to_numpy(), part[row["second"]].to_numpy()
-    expected = model_difference([(first[None], second[None])], clusters)
     assert (row["items"], row["clusters"]) == (len(part), part["cluster"].nunique())
-    assert row["p_mcnemar"] == mcnemar(first, second)
-    assert row["p"] == (1 if np.isnan(expected.p) else expected.p)
-    numbers = (
-        first.mean(),
-        second.mean(),
-        first.mean() - second.mean(),
-        expected.low,
-        expected.high,
+    numbers = (first.mean(), second.mean(), first.mean() - second.mean())
+    assert [row[name] for name in ("first_mean", "second_mean", "difference")] == pytest.approx(
+        numbers, abs=1e-6
     )
-    columns = ("first_mean", "second_mean", "difference", "low", "high")
-    assert [row[name] for name in columns] == pytest.approx(numbers, abs=1e-6)
-    assert row["population"] == describe_population(clusters, models="these trainings")
-    assert row["block_seeds_needed"] == block_seeds_needed(expected, 0.05)
-    assert row["items_needed"] == items_needed(expected, 0.05, len(part))
-    least = detectable(expected)
-    assert row["detectable"] == (None if least is None else pytest.approx(least, abs=1e-6))
+    assert row["p_mcnemar"] == pytest.approx(mid_p(first, second))
+    assert row["population"] == UNKNOWN + "these trainings"
+    assert -1 <= row["low"] <= row["difference"] <= row["high"] <= 1
+    assert (row["p"] < 0.05) == (row["low"] > 0 or row["high"] < 0)
+    # 5 points are shown by one block, by the items at hand, and as detectable, or by none of them.
+    needs = row["detectable"], row["block_seeds_needed"], row["items_needed"]
+    at_hand = 0.05, 1, len(part)
+    is_shown = [need is not None and need <= n for need, n in zip(needs, at_hand, strict=True)]
+    assert all(is_shown) or not any(is_shown)
 
 
 def test_every_question_and_pair_has_the_row_that_its_tables_give(
@@ -90,7 +90,7 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(
         tables[run.name] = items.set_index("item_id")
     whole = pd.DataFrame({name: table["value"] for name, table in tables.items()})
     items_of_x = tables["x"]
-    labels = items_of_x[[*QUESTION, "cluster", "bindings", "scene_id"]].assign(
+    labels = items_of_x[[*QUESTION, "cluster"]].assign(
         kind=items_of_x["kind"].fillna(items_of_x["skill"]),
         skill=items_of_x["skill"].where(items_of_x["kind"].notna()),
     )
@@ -99,7 +99,6 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(
     assert counts["compared"] == whole.notna().all(axis=1).sum() < len(whole)
     assert set(counts["unscored"]) == {str(run) for run in runs}
     whole = whole.dropna().join(labels.fillna(""))
-    vocabulary = vocabulary_size(whole["bindings"])
     skills = whole.groupby(["protocol", "kind"])["skill"].transform("nunique")
     parts = [
         whole.assign(skill=""),
@@ -120,11 +119,8 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(
             if tuple(row[name] for name in QUESTION) == labels_of_key
         ]
         assert [(row["first"], row["second"]) for row in rows] == list(combinations("xyz", 2))
-        clusters = Clusters.of(
-            part["cluster"], part["bindings"], part["scene_id"], vocabulary=vocabulary
-        )
         for row in rows:
-            assert_row(row, part, clusters)
+            assert_row(row, part)
         assert [row["q"] for row in rows] == multipletests(
             [row["p"] for row in rows], method="fdr_bh"
         )[1].tolist()
@@ -136,6 +132,38 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(
         ranks = part[list("xyz")].mean().rank(method="min", ascending=False)
         assert {row["model"]: row["rank"] for row in ranked["models"]} == ranks.to_dict()
         assert all(row["low"] <= row["rank"] <= row["high"] for row in ranked["models"])
+
+
+def test_clusters_that_answer_alike_are_compared_by_the_paired_t_test_of_clusters(
+    tmp_path: Path,
+) -> None:
+    """Exact but for the prior guess of the variance, which counts as one cluster more."""
+    outcomes = np.random.default_rng(9).random((2, 60)) < [[0.8], [0.5]]
+    # Five items of each cluster: `write` deals items to the clusters in turn.
+    tables = [
+        write(tmp_path / f"{name}.csv", {"s": np.tile(of_model, 5)}, groups=60)
+        for name, of_model in zip("ab", outcomes, strict=True)
+    ]
+    (row,) = compare(tables)["rows"]
+    expected = stats.ttest_rel(*outcomes.astype(float))
+    low, high = expected.confidence_interval(0.95)
+    assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.1 * (high - low))
+    t = stats.t.isf(row["p"] / 2, 59)
+    assert t == pytest.approx(abs(expected.statistic), rel=0.2)
+
+
+def test_bindings_of_a_table_make_the_claim_about_its_vocabulary(tmp_path: Path) -> None:
+    names = ["red:cube", "red:ball", "blue:cube", "blue:ball;red:cube"]
+    tables = [
+        write(tmp_path / f"{name}.csv", {"s": share(right)})
+        for name, right in (("a", 60), ("b", 50))
+    ]
+    for table in tables:
+        bindings = [names[i % 4] for i in range(100)]
+        pd.read_csv(table).assign(bindings=bindings).to_csv(table, index=False)
+    (row,) = compare(tables)["rows"]
+    of_vocabulary = "this vocabulary (2 values, 2 objects); bindings like these; "
+    assert (row["population"], row["bindings"]) == (of_vocabulary + "these trainings", 4)
 
 
 def test_a_metric_is_compared_in_place_of_the_main_one_and_less_brittleness_leads(
@@ -289,14 +317,7 @@ def test_published_flips_are_mcnemars_with_mid_p_corrected_over_pairs_of_models(
         by_hand = []
         for row in rows:
             first, second = outcomes[row["first"]][split], outcomes[row["second"]][split]
-            table = [
-                [(first & second).sum(), (first & ~second).sum()],
-                [(~first & second).sum(), (~first & ~second).sum()],
-            ]
-            # Mid-p is the exact p without half of the probability of the table itself.
-            exact = statsmodels_mcnemar(table, exact=True).pvalue
-            off = sorted((table[0][1], table[1][0]))
-            by_hand.append(min(1.0, exact - stats.binom.pmf(off[0], sum(off), 0.5)))
+            by_hand.append(mid_p(first, second))
         assert [row["p_mcnemar"] for row in rows] == pytest.approx(by_hand)
         corrected = multipletests(by_hand, method="fdr_bh")[1]
         assert [row["q_mcnemar"] for row in rows] == pytest.approx(corrected.tolist())
@@ -318,7 +339,7 @@ def test_published_tests_of_several_trainings_need_the_same_lead_in_all(tmp_path
         name: write(tmp_path / f"{name}.csv", {"s": share(right)}) for name, right in rights.items()
     }
     (same,) = compare([f"{name[0]}={tables[name]}" for name in ("a0", "a1", "b0", "b1")])["rows"]
-    weaker = mcnemar(share(70), share(50)), mcnemar(share(80), share(60))
+    weaker = mid_p(share(70), share(50)), mid_p(share(80), share(60))
     assert same["p_mcnemar"] == pytest.approx(max(weaker))
     (mixed,) = compare([f"{name[0]}={tables[name]}" for name in ("a0", "a1", "c0", "c1")])["rows"]
     assert mixed["p_mcnemar"] == mixed["q_mcnemar"] == 1

@@ -48,6 +48,7 @@ def drawn_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
+@pytest.mark.full
 def test_each_image_is_the_models_and_finished_ones_are_kept(
     model: str, world: World, benchmark: Benchmark, tmp_path: Path, drawn_texts: list[str]
 ) -> None:
@@ -106,7 +107,7 @@ def test_what_a_model_was_shown_is_said(world: World, benchmark: Benchmark, tmp_
         device="cpu",
     )
     record = json.loads((tmp_path / "out" / "drawings.json").read_text())
-    assert record["models"][f"diffusion:{folder}"]["training"]["said"].startswith(
+    assert record["models"][f"diffusion:{folder}"]["training"]["sentence"].startswith(
         "CONTAMINATED: 9 of 9 held-out bind"
     )
 

@@ -8,7 +8,6 @@ import click
 import pytest
 
 from evaluator.cli.main import main
-from evaluator.models.registry import FAMILIES
 from tests.conftest import MODULES
 from tests.evaluator.conftest import score_command, score_json, succeed
 
@@ -79,13 +78,15 @@ def test_every_command_and_option_says_what_it_does(
         ["train", "scratch", "x", "--out", "y", "--seed", "-1"],
     ],
 )
-def test_what_cannot_be_meant_exits_with_2(arguments: list[str]) -> None:
+def test_incomplete_or_impossible_arguments_exit_with_2(arguments: list[str]) -> None:
     done = score_command(*arguments)
     assert done.exit_code == 2
     assert done.stdout == ""
     assert "Error: " in done.stderr
 
 
-def test_families_are_listed() -> None:
-    assert set(score_json("models")["families"]) == set(FAMILIES)
-    assert all(usage.usage in score_command("models").stdout for usage in FAMILIES.values())
+def test_models_lists_the_families_with_their_usage() -> None:
+    families = score_json("models")["families"]
+    assert {"python", "jackalope", "hf", "open_clip", "blind", "oracle", "api"} <= set(families)
+    usage = score_command("models").stdout
+    assert all(f"{name}:" in usage for name in ("python", "jackalope", "hf", "open_clip"))

@@ -95,7 +95,7 @@ def test_seen_images_have_no_held_out_relation(withheld: list[ImageTruth]) -> No
 
 def test_records_keep_held_out_relations(withheld: list[ImageTruth]) -> None:
     for truth in withheld[:3]:
-        assert ImageTruth.of(truth.to_json()).held_out_relations == truth.held_out_relations
+        assert ImageTruth.read(truth.to_json()).held_out_relations == truth.held_out_relations
 
 
 def test_bindings_alone_have_no_relations(truths: list[ImageTruth]) -> None:

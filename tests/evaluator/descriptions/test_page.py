@@ -67,6 +67,20 @@ def test_the_page_and_its_files_have_the_script_s_own_counts(
     assert any((tmp_path / "drawn").glob("measures*.svg"))
 
 
+def test_a_model_that_names_no_object_has_a_page_without_figures(
+    crowded: Dataset, tmp_path: Path
+) -> None:
+    code = tmp_path / "silent_model.py"
+    code.write_text("class Silent:\n    def answer(self, images, question):\n        return '[]'\n")
+    model = f"python:{code}:Silent"
+    run, page = tmp_path / "run", tmp_path / "report.html"
+    options = ["--form", "describe", "--limit", "2", "--out", run]
+    succeed("score", "ask", crowded.root, "--model", model, *options)
+    succeed("score", "report", run, "--out", page, "--figures", tmp_path / "drawn")
+    assert read_json(run / "descriptions.json")["sentence"] in page.read_text()
+    assert not any((tmp_path / "drawn").glob("measures*"))
+
+
 def test_every_atom_of_prose_is_at_its_place(crowded: Dataset, runs: Path) -> None:
     run = read_described(str(runs / "prose"))
     truths = {truth.scene_id: truth for truth in truths_of(crowded).values()}

@@ -1,13 +1,14 @@
 """The tie rule, and the protocols on top of it, against the definition in plain Python."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evaluator.metrics.comparison import beats, chance, recall_at_k, tied
+from evaluator.metrics.comparison import beats, chance, recall_at_k, reciprocal_chance, tied
 from tests.evaluator.protocols.plain import tie, wins
 
 ROWS = 100
@@ -94,3 +95,14 @@ def test_the_tolerance_decides_what_ties() -> None:
         [False],
         [True],
     ]
+
+
+@pytest.mark.parametrize(("n_true", "n_false"), [(1, 0), (1, 5), (2, 6), (4, 3), (0, 4)])
+def test_reciprocal_chance_is_the_mean_over_all_orders(n_true: int, n_false: int) -> None:
+    """Every choice of the true texts' ranks is equally likely."""
+    first_ranks = []
+    for true_ranks in combinations(range(1, n_true + n_false + 1), n_true):
+        first_ranks.append(min(true_ranks, default=math.inf))
+    mean = sum(1 / rank for rank in first_ranks) / len(first_ranks)
+    numbers = (np.array([n_true, 1]), np.array([n_false, 1]))
+    assert reciprocal_chance(*numbers) == pytest.approx([mean, 0.75])

@@ -10,7 +10,6 @@ import pytest
 
 from evaluator.protocols import find_protocol
 from evaluator.protocols.crepe import OWN_METRICS, RAW_METRICS
-from evaluator.protocols.pools import MOST_FOLDS
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure
 from evaluator.runs.parts import limit_items
@@ -80,7 +79,7 @@ def test_folds_are_equal_distinct_and_within_a_split(many: Path, protocol: str) 
     assert {s for s, _ in groups} == {"seen", "unseen"}
     assert len({fold.name for fold in folds}) == len(folds)
     for members in groups.values():
-        assert 1 <= len(members) <= MOST_FOLDS
+        assert 1 <= len(members) <= 20
         assert len({image for fold in members for image in fold.images}) == sum(
             len(f.images) for f in members
         )
@@ -98,6 +97,22 @@ def test_a_small_partial_split_makes_no_fold_smaller(tmp_path: Path) -> None:
     )
     assert {fold.split for fold in folds} == {"seen", "unseen"}
     assert min(len(fold.images) for fold in folds) > 5
+
+
+def test_a_group_with_images_for_25_folds_gets_20(tmp_path: Path) -> None:
+    """CREPE evaluates at most 20 folds of a group. The two images of `unseen` make folds of two, of
+    which the fifty of `seen` would fill 25."""
+    builder = Builder(scenes=52)
+    for i in range(52):
+        builder.add("systematicity", "atom", CAPTION_AND_FOIL)
+        builder.items[-1]["split"] = "seen" if i < 50 else "unseen"
+        for candidate in builder.candidates[-len(CAPTION_AND_FOIL) :]:
+            candidate["scene_id"] = f"s{i:04d}"
+    folds = find_protocol("systematicity").folds(
+        Dataset.open(builder.write(tmp_path)).benchmark("all")
+    )
+    assert {len(fold.images) for fold in folds} == {2}
+    assert Counter(fold.split for fold in folds) == {"seen": 20, "unseen": 1}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -212,7 +227,7 @@ def test_who_knows_the_truth_reaches_everything_in_every_split(
     """The captions of unseen compounds are true of many images: any of them counts as right."""
     root, prepared = planned
     benchmark = Dataset.open(root).benchmark("all")
-    lexicon = Lexicon.of(prepared.vocabulary.text)
+    lexicon = Lexicon.from_toml(prepared.vocabulary.text)
     facts = {
         row["scene_id"]: Facts(Scene.from_json(row["scene"]), prepared.vocabulary)
         for row in Dataset.open(root).world.table("scenes", SCENES).to_pylist()

@@ -85,7 +85,37 @@ def test_the_best_true_text_must_beat_every_false_one(
         )
         assert row["ties"] == sum(tied for _, tied in values)
         assert row["chance"] == pytest.approx(2 / len(pool.texts), abs=1e-6)
-    assert sum(row["unscored"] or 0 for row in results["rows"]) == 1
+    of_metric = [row for row in results["rows"] if row["metric"] == "R@1"]
+    assert sum(row["unscored"] or 0 for row in of_metric) == 1
+
+
+def test_other_ranks_are_counted_in_the_whole_pool(
+    folder: Path, benchmark: Benchmark, pool: Pool, true: dict[str, set[str]], matrix: np.ndarray
+) -> None:
+    """Not among the few best texts that an item keeps."""
+    ranks: dict[str, list[int]] = {split: [] for split in SPLITS}
+    split_of = {row["scene_id"]: row["split"] for row in benchmark.splits.to_pylist()}
+    for image, row in zip(pool.images, matrix, strict=True):
+        if np.isnan(row).any():
+            continue
+        score_of = dict(zip(pool.texts, map(float, row), strict=True))
+        best = max(score_of[text] for text in true[image])
+        false = [score for text, score in score_of.items() if text not in true[image]]
+        ranks[split_of[image]].append(1 + sum(not wins(best, score) for score in false))
+    assert max(max(of_split) for of_split in ranks.values()) > 10
+    results = measure(folder)
+    for split, of_split in ranks.items():
+        for k in (5, 10):
+            row = find(results, "retrieval", split, metric=f"R@{k}")
+            share = statistics.fmean(rank <= k for rank in of_split)
+            assert row["value"] == pytest.approx(share, abs=2e-6)
+        row = find(results, "retrieval", split, metric="MRR")
+        assert row["value"] == pytest.approx(statistics.fmean(1 / r for r in of_split), abs=2e-6)
+        # Two of n texts are true: the mean of 1 / rank over all orders, as a sum over ranks.
+        n = len(pool.texts)
+        orders = n * (n - 1) / 2
+        by_chance = sum((n - rank) / orders / rank for rank in range(1, n))
+        assert row["chance"] == pytest.approx(by_chance, abs=1e-6)
 
 
 def test_items_say_why_they_are_unscored(

@@ -323,9 +323,9 @@ def test_captions_of_a_corpus_are_read_for_what_is_held_out(two: Path, tmp_path:
         )
         statuses[name] = training_of(model, dataset.world, other, ["000001"])
     assert [statuses[name]["status"] for name in captions] == [CONTAMINATED, CONTAMINATED, UNKNOWN]
-    assert statuses["all"]["said"] == "CONTAMINATED: 9 of 9 held-out bindings were in training."
-    assert statuses["plural"]["said"].startswith("CONTAMINATED: 1 of 9 ")
-    assert statuses["none"]["said"] == (
+    assert statuses["all"]["sentence"] == "CONTAMINATED: 9 of 9 held-out bindings were in training."
+    assert statuses["plural"]["sentence"].startswith("CONTAMINATED: 1 of 9 ")
+    assert statuses["none"]["sentence"] == (
         "In its training here, no noun phrase of the captions names any of the 9 held-out bindings "
         "and none of the 1 scored images is among the files. The content of its images and its "
         "earlier training are unknown: it may have seen them."

@@ -125,7 +125,7 @@ def test_each_model_has_a_figure_of_its_loads(results: Row) -> None:
 
 
 def test_contaminated_models_are_marked_in_every_figure(results: Row) -> None:
-    training = {"status": "contaminated", "said": "CONTAMINATED: 1 of 9.", "overlaps": []}
+    training = {"status": "contaminated", "sentence": "CONTAMINATED: 1 of 9.", "overlaps": []}
     (figure,) = [
         figure for figure in figures([{**results, "training": training}]) if figure.name == "gap"
     ]

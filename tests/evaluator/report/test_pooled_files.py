@@ -13,7 +13,7 @@ from tests.evaluator.analysis.test_pooling import made_run, trained
 
 @pytest.mark.parametrize("mark", ["", f"{MARK}: all of it"])
 def test_every_row_is_in_the_csv_with_its_spreads_and_its_mark(mark: str, tmp_path: Path) -> None:
-    training = {"status": CONTAMINATED if mark else CLEAN, "said": mark, "overlaps": []}
+    training = {"status": CONTAMINATED if mark else CLEAN, "sentence": mark, "overlaps": []}
     runs = [
         trained(0.4, "a", 0),
         trained(0.6, "a", 1),

@@ -43,7 +43,11 @@ def test_every_model_has_a_line_and_a_page_of_its_own(
 ) -> None:
     """Without a gallery and without a path of a machine; contaminated models are marked."""
     record = read_json(runs["eve"] / "run.json")
-    training = {"status": "contaminated", "said": "CONTAMINATED: 1 of 9 bindings.", "overlaps": []}
+    training = {
+        "status": "contaminated",
+        "sentence": "CONTAMINATED: 1 of 9 bindings.",
+        "overlaps": [],
+    }
     write_json(runs["eve"] / "run.json", {**record, "training": training})
     sources = [runs["ada"], runs["bob"], f"theirs={runs['eve']}"]
     done = succeed("leaderboard", *sources, "--out", tmp_path / "site")

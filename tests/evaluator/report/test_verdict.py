@@ -42,9 +42,9 @@ def plain(sentence: str) -> str:
 
 CONTAMINATED = {
     "status": "contaminated",
-    "said": "CONTAMINATED: 9 of 9 held-out bindings were in training.",
+    "sentence": "CONTAMINATED: 9 of 9 held-out bindings were in training.",
 }
-CLEAN = {"status": "clean", "said": "None of the 9 held-out bindings were in training."}
+CLEAN = {"status": "clean", "sentence": "None of the 9 held-out bindings were in training."}
 OF = "accuracy (binary) of m"
 CLAIM = "(95%, this vocabulary)"
 FROM_TO = "from 90.0% on seen to 60.0% on unseen combinations"

@@ -21,7 +21,7 @@ def block_cells(values: int, objects: int) -> list[tuple[str, str]]:
 def block_clusters(values: int, objects: int, n_items: int) -> Clusters:
     """`n_items` items of every pairing, in the order of `block_cells`."""
     cells = block_cells(values, objects)
-    return Clusters.of(
+    return Clusters.from_names(
         np.repeat([c for c, _ in cells], n_items), np.repeat([b for _, b in cells], n_items)
     )
 

@@ -21,7 +21,7 @@ MOMENTS = OF_SHARES.weakened(1e-9)
 @pytest.mark.parametrize("n_items", [1, 5])
 def test_clusters_of_equal_items_have_students_interval_over_clusters(n_items: int) -> None:
     means = np.random.default_rng(0).normal(3, 2, 40)
-    clusters = Clusters.of(np.repeat(np.arange(40), n_items))
+    clusters = Clusters.from_names(np.repeat(np.arange(40), n_items))
     estimate = CrossedMeans(clusters, prior=MOMENTS).estimate(np.repeat(means, n_items)).vocabulary
     expected = stats.t.interval(0.9, 39, means.mean(), stats.sem(means))
     assert estimate.interval(0.9) == pytest.approx(expected, rel=1e-3)
@@ -34,7 +34,7 @@ def test_one_way_random_effects_have_the_variances_of_the_analysis_of_variance()
     y = rng.normal(0, 1, 12)[group] + rng.normal(0, 1, 72)
     table = anova_lm(ols("y ~ C(group)", pd.DataFrame({"y": y, "group": group})).fit())
     between, within = table["mean_sq"]
-    means = CrossedMeans(Clusters.of(group), prior=MOMENTS).estimate(y)
+    means = CrossedMeans(Clusters.from_names(group), prior=MOMENTS).estimate(y)
     assert means.components[CLUSTERS] == pytest.approx((between - within) / 6, rel=0.02)
     assert means.components[NOISE] == pytest.approx(within, rel=0.02)
     assert means.vocabulary.variance == pytest.approx(between / 72, rel=0.02)
@@ -52,7 +52,7 @@ def crossed_table(
         + rng.normal(0, 0.5, value.size)
     )
     names = [f"{v}:{c}" for v, c in zip(value, category, strict=True)]
-    return Clusters.of([f"cluster of {name}" for name in names], names), y
+    return Clusters.from_names([f"cluster of {name}" for name in names], names), y
 
 
 def test_two_crossed_factors_have_the_variance_of_the_two_way_analysis_of_variance() -> None:
@@ -73,7 +73,7 @@ def test_two_crossed_factors_have_the_variance_of_the_two_way_analysis_of_varian
 def test_a_part_of_the_vocabulary_varies_by_what_it_lacks() -> None:
     clusters, y = crossed_table(np.random.default_rng(3), 4, 4)
     whole, half = (
-        CrossedMeans(Clusters.of(clusters.codes, names, vocabulary=size)).estimate(y)
+        CrossedMeans(Clusters.from_names(clusters.codes, names, vocabulary=size)).estimate(y)
         for names, size in ((_names(4, 4), (4, 4)), (_names(4, 4), (8, 8)))
     )
     names = "values and objects"
@@ -89,8 +89,10 @@ def test_weights_move_the_mean_and_widen_the_interval() -> None:
     rng = np.random.default_rng(2)
     y, w = rng.normal(0, 1, 30), rng.random(30)
     w /= w.sum()
-    low, high = CrossedMeans(Clusters.of(np.arange(30)), w).estimate(y).vocabulary.interval(0.95)
-    equal = CrossedMeans(Clusters.of(np.arange(30))).estimate(y).vocabulary.interval(0.95)
+    low, high = (
+        CrossedMeans(Clusters.from_names(np.arange(30)), w).estimate(y).vocabulary.interval(0.95)
+    )
+    equal = CrossedMeans(Clusters.from_names(np.arange(30))).estimate(y).vocabulary.interval(0.95)
     assert (low + high) / 2 == pytest.approx(DescrStatsW(y, w).mean)
     assert high - low > equal[1] - equal[0]
 
@@ -101,7 +103,7 @@ def test_variances_of_unequally_weighted_means_are_right_on_average() -> None:
     groups = np.repeat(np.arange(20), np.arange(2, 22))
     w = rng.exponential(1, len(groups)) ** 2
     w /= w.sum()
-    means = CrossedMeans(Clusters.of(groups), w, prior=MOMENTS)
+    means = CrossedMeans(Clusters.from_names(groups), w, prior=MOMENTS)
     draws = [
         means.estimate(
             rng.normal(0, 1, 20)[groups] + rng.normal(0, 2, len(groups))
@@ -116,7 +118,7 @@ def test_variances_of_unequally_weighted_means_are_right_on_average() -> None:
 def test_where_nothing_varies_there_is_no_interval() -> None:
     for y, names in ((np.ones(5), np.arange(5)), (np.array([0.3]), ["a"])):
         assert np.isnan(
-            CrossedMeans(Clusters.of(names)).estimate(y).vocabulary.interval(0.95)
+            CrossedMeans(Clusters.from_names(names)).estimate(y).vocabulary.interval(0.95)
         ).all()
 
 
@@ -140,7 +142,7 @@ def test_intervals_hold_with_effects_of_bindings_and_clusters(
     1,200 draws gave."""
     rng = np.random.default_rng(3)
     names, bindings = zip(*block_cells(3, 3), strict=True)
-    means = CrossedMeans(Clusters.of(np.repeat(names, 6), np.repeat(bindings, 6)))
+    means = CrossedMeans(Clusters.from_names(np.repeat(names, 6), np.repeat(bindings, 6)))
     known = sorted({binding for scene in bindings for binding in scene.split(";")})
     shows = np.array([[binding in scene.split(";") for binding in known] for scene in bindings])
     groups = np.unique(names, return_inverse=True)[1]
@@ -155,7 +157,11 @@ def test_intervals_hold_with_effects_of_bindings_and_clusters(
 
 
 def test_a_share_of_a_hundred_percent_has_an_interval_that_ends_there() -> None:
-    estimate = CrossedMeans(Clusters.of(np.arange(50))).estimate(np.ones(50), share=True).vocabulary
+    estimate = (
+        CrossedMeans(Clusters.from_names(np.arange(50)))
+        .estimate(np.ones(50), share=True)
+        .vocabulary
+    )
     low, high = estimate.interval(0.95)
     assert high == 1
     assert 0.8 < low < 0.97
@@ -163,7 +169,9 @@ def test_a_share_of_a_hundred_percent_has_an_interval_that_ends_there() -> None:
 
 def test_p_and_interval_of_a_share_agree() -> None:
     y = (np.arange(60) % 3 > 0).astype(float)
-    estimate = CrossedMeans(Clusters.of(np.arange(60) // 3)).estimate(y, share=True).vocabulary
+    estimate = (
+        CrossedMeans(Clusters.from_names(np.arange(60) // 3)).estimate(y, share=True).vocabulary
+    )
     low, _ = estimate.interval(0.9)
     assert estimate.p(low) == pytest.approx(0.1)
 
@@ -180,7 +188,7 @@ def test_few_scenes_of_many_names_have_an_interval_of_wilsons_width(scenes: int)
             objects = rng.choice(12, 2, replace=False)
             bindings.append(f"v{values[0]}:o{objects[0]};v{values[1]}:o{objects[1]}")
         outcomes = (rng.random(scenes) < 0.75).astype(float)
-        means = CrossedMeans(Clusters.of(bindings, bindings, vocabulary=(8, 12)))
+        means = CrossedMeans(Clusters.from_names(bindings, bindings, vocabulary=(8, 12)))
         low, high = means.estimate(outcomes, share=True).vocabulary.interval(0.95)
         wilson = proportion_confint(int(outcomes.sum()), scenes, method="wilson")
         assert 0.8 < (high - low) / (wilson[1] - wilson[0]) < 2.5

@@ -44,7 +44,9 @@ def test_clusters_that_answer_alike_give_the_paired_t_test(
     have. `within` is a part of the interval's width."""
     first, second = (np.random.default_rng(9).random((2, clusters)) < [[0.8], [0.7]]).astype(float)
     sides = np.repeat(first, items)[None], np.repeat(second, items)[None]
-    difference = model_difference([sides], Clusters.of(np.repeat(np.arange(clusters), items)))
+    difference = model_difference(
+        [sides], Clusters.from_names(np.repeat(np.arange(clusters), items))
+    )
     expected = stats.ttest_rel(first, second)
     low, high = expected.confidence_interval(0.95)
     assert difference.value == pytest.approx(first.mean() - second.mean())
@@ -138,7 +140,7 @@ def test_the_detectable_difference_of_good_models_is_found_in_80_percent(accurac
     of two equal models finds 30 to 65%. 60 clusters with an effect of 0.7 logits on each model; 300
     draws have a standard error of 2.3 points."""
     rng = np.random.default_rng(59)
-    clusters = Clusters.of(np.repeat(np.arange(60), 4))
+    clusters = Clusters.from_names(np.repeat(np.arange(60), 4))
 
     def answers(share: float) -> np.ndarray:
         shift = 0.7 * rng.normal(size=60)
@@ -158,14 +160,14 @@ def test_the_detectable_difference_of_good_models_is_found_in_80_percent(accurac
 
 def test_nothing_is_known_of_models_that_never_differ() -> None:
     same = (RNG.random((1, 40)) < 0.7).astype(float)
-    difference = model_difference([(same, same)], Clusters.of(np.arange(40)))
+    difference = model_difference([(same, same)], Clusters.from_names(np.arange(40)))
     assert (difference.value, detectable(difference)) == (0, None)
     assert difference.low < 0 < difference.high
 
 
 def test_models_that_differ_on_every_item_of_every_block_are_told_apart() -> None:
     right, wrong = np.ones((1, 20)), np.zeros((1, 20))
-    difference = model_difference([(right, wrong)] * 2, Clusters.of(np.arange(40)))
+    difference = model_difference([(right, wrong)] * 2, Clusters.from_names(np.arange(40)))
     assert (difference.value, difference.high) == (1, 1)
     assert difference.low > 0.7
     assert difference.p < 0.01
@@ -177,7 +179,7 @@ def test_ranks_hold_the_true_order_in_95_of_100_draws() -> None:
     for _ in range(200):
         shares = [0.8, 0.7, 0.7, 0.5]
         correct = [(RNG.random((1, 120)) < share).astype(float) for share in shares]
-        clusters = Clusters.of(np.arange(120))
+        clusters = Clusters.from_names(np.arange(120))
         pairs = {
             (i, j): model_difference([(correct[i], correct[j])], clusters)
             for i, j in combinations(range(4), 2)

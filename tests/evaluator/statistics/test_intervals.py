@@ -102,7 +102,7 @@ def test_images_of_a_scene_that_agree_are_one_fact(wrong: int) -> None:
     for images in (1, 4):
         scenes = np.repeat(np.arange(36), images)
         estimates.append(
-            cluster_mean(scenes * 7 % 36 >= wrong, Clusters.of(scenes // 4, scenes=scenes))
+            cluster_mean(scenes * 7 % 36 >= wrong, Clusters.from_names(scenes // 4, scenes=scenes))
         )
     one, four = (
         (estimate.low, estimate.high, estimate.low_fixed, estimate.high_fixed)
@@ -227,7 +227,7 @@ def test_a_share_is_compared_with_its_chance() -> None:
     (equal,) = cluster_means(outcomes[:, None], block_clusters(3, 3, 11), chance=[9 / 11])
     assert above.p < 0.05
     assert equal.p > 0.8
-    assert np.isnan(cluster_mean(outcomes, Clusters.of(np.arange(198))).p)
+    assert np.isnan(cluster_mean(outcomes, Clusters.from_names(np.arange(198))).p)
 
 
 @pytest.mark.full
@@ -244,7 +244,10 @@ def test_a_difference_of_parts_knows_what_they_share() -> None:
         outcomes = (rng.random(400) < chance).astype(float)
         names = images.astype(str)
         difference, repeated = parts_differences(
-            np.column_stack([outcomes, outcomes]), first, second, Clusters.of(names, None, names)
+            np.column_stack([outcomes, outcomes]),
+            first,
+            second,
+            Clusters.from_names(names, None, names),
         )
         assert difference == repeated
         assert difference.value == pytest.approx(outcomes[first].mean() - outcomes[second].mean())
@@ -260,6 +263,6 @@ def test_a_difference_of_parts_knows_what_they_share() -> None:
 def test_parts_in_which_nothing_varies_have_no_interval() -> None:
     part = np.array([True, True, False, False])
     (difference,) = parts_differences(
-        np.array([[1.0], [1], [0], [0]]), part, ~part, Clusters.of(["a", "b", "a", "b"])
+        np.array([[1.0], [1], [0], [0]]), part, ~part, Clusters.from_names(["a", "b", "a", "b"])
     )
     assert (difference.value, np.isnan(difference.low)) == (1, True)

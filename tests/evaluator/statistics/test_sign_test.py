@@ -16,7 +16,7 @@ WIDE = Estimate(1.0, -0.2, 1.0, 24, 12, low_wider=-0.3, high_wider=1.0, p=0.08)
 
 @given(st.integers(1, 11), st.floats(0.5, 0.99))
 def test_p_and_interval_are_those_of_the_binomial_test(groups: int, level: float) -> None:
-    clusters = Clusters.of(np.repeat(np.arange(groups), 2))
+    clusters = Clusters.from_names(np.repeat(np.arange(groups), 2))
     uninformed = Estimate(1.0, np.nan, np.nan, 2 * groups, groups)
     sharp = sharpen(uninformed, clusters, level)
     test = stats.binomtest(groups, groups)
@@ -26,7 +26,7 @@ def test_p_and_interval_are_those_of_the_binomial_test(groups: int, level: float
 
 
 def test_the_difference_of_minus_one_mirrors_that_of_one() -> None:
-    clusters = Clusters.of(np.arange(12))
+    clusters = Clusters.from_names(np.arange(12))
     positive = sharpen(WIDE, clusters, 0.95)
     negative = sharpen(
         Estimate(-1.0, -1.0, 0.2, 24, 12, low_wider=-1.0, high_wider=0.3, p=0.08), clusters, 0.95
@@ -38,12 +38,12 @@ def test_the_difference_of_minus_one_mirrors_that_of_one() -> None:
 
 def test_a_difference_that_is_not_everywhere_stays_as_it_is() -> None:
     some = Estimate(0.98, -0.2, 1.0, 24, 12, p=0.08)
-    assert sharpen(some, Clusters.of(np.arange(12)), 0.95) is some
+    assert sharpen(some, Clusters.from_names(np.arange(12)), 0.95) is some
 
 
 def test_a_sharper_interval_of_the_model_stays() -> None:
     narrow = Estimate(1.0, 0.9, 1.0, 24, 12, p=0.0005)
-    assert sharpen(narrow, Clusters.of(np.arange(4)), 0.95).low == 0.9
+    assert sharpen(narrow, Clusters.from_names(np.arange(4)), 0.95).low == 0.9
 
 
 @pytest.mark.parametrize(("values", "objects"), [(3, 3), (3, 4), (4, 6)])
@@ -51,12 +51,14 @@ def test_independent_groups_share_neither_binding_nor_cluster(values: int, objec
     """Each scene of a block takes two bindings, so there are at most half as many groups as
     bindings; taking rare bindings first comes within one of that."""
     cells = block_cells(values, objects)
-    clusters = Clusters.of([cluster for cluster, _ in cells], [bindings for _, bindings in cells])
+    clusters = Clusters.from_names(
+        [cluster for cluster, _ in cells], [bindings for _, bindings in cells]
+    )
     most = values * objects // 2
     assert most - 2 <= independent_groups(clusters) <= most
 
 
 def test_two_scenes_of_one_cluster_are_one_group() -> None:
     scenes = ["red:cube;blue:ball", "red:ball;blue:cube"]
-    assert independent_groups(Clusters.of(["c", "c"], scenes)) == 1
-    assert independent_groups(Clusters.of(["c", "d"], scenes)) == 2
+    assert independent_groups(Clusters.from_names(["c", "c"], scenes)) == 1
+    assert independent_groups(Clusters.from_names(["c", "d"], scenes)) == 2

@@ -1,9 +1,11 @@
 """`score leaderboard` of submissions: forms, ranks, pages, and the folder of a board."""
 
+import csv
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tomli_w
@@ -207,6 +209,44 @@ def test_make_leaderboard_builds_the_site_of_a_folder(
     monkeypatch.chdir(tmp_path)
     succeed(*words)
     assert (tmp_path / "site/leaderboard/index.html").is_file()
+
+
+def test_make_leaderboard_without_a_folder_shows_the_published_results(tmp_path: Path) -> None:
+    """In a fresh clone: results/jackalope-1 has tables and no scores."""
+    done = succeed("leaderboard", CHECKOUT / "results/jackalope-1", "--out", tmp_path)
+    assert "jackalope-1 (tiny) standard, published without scores" in done.stderr
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "nothing is computed again" in page
+    table = (CHECKOUT / "results/jackalope-1/tiny/index.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(table.splitlines()):
+        assert row["model"] in page
+        if row["value"]:
+            assert f"{100 * float(row['value']):z.1f}" in page
+
+
+def test_published_results_stand_beside_submissions(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(CHECKOUT / "results/jackalope-1/tiny", folder / "tiny")
+    succeed("leaderboard", folder, "--out", tmp_path / "site")
+    data = read_json(tmp_path / "site/leaderboard.json")
+    assert [table["track"] for table in data["tables"]]
+    assert [record["part"] for record in data["published"]] == ["tiny"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"suite": "toy-3"}, "is of the suite 'toy-3', which this version does not have"),
+        ({"part": "half"}, "Unknown part 'half'"),
+        ({"models": {"a": {"x": {"worlds": {"y": {}}}}}}, "has the world 'y' of the track 'x'"),
+        ({"models": []}, "is damaged"),
+    ],
+)
+def test_published_results_that_cannot_be_read(
+    changes: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    record = read_json(CHECKOUT / "results/jackalope-1/tiny/results.json")
+    write_json(tmp_path / "results.json", {**record, **changes})
+    refuse(sentence, "score leaderboard", tmp_path, "--out", tmp_path / "site")
 
 
 def test_a_suite_says_which_questions_count(

@@ -202,6 +202,17 @@ def test_the_commitment_of_another_gives_no_mark(
     assert "a commitment counts for one submission" in ranked_board.refused[str(redated)]
 
 
+def test_of_two_openings_the_one_with_a_receipt_stays(
+    board: Callable[..., Board], revealed: Path, challenges: Path, receipts: Path, tmp_path: Path
+) -> None:
+    """Whoever copies an opening cannot push out the sender by standing before them in the list."""
+    redated = changed(revealed, tmp_path / "redated", date="later")
+    for order in ([redated, revealed], [revealed, redated]):
+        ranked_board = board(*order, challenges=challenges, receipts=receipts)
+        assert list(ranked_board.refused) == [str(redated)]
+        assert only_mark(ranked_board)[0] == Mark.CHALLENGED
+
+
 def test_a_form_of_another_seed_or_part_gives_no_mark(
     board: Callable[..., Board],
     revealed: Path,

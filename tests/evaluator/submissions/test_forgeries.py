@@ -287,7 +287,7 @@ def test_a_contaminated_model_has_no_rank(
 
     forged_training = {
         "status": "contaminated",
-        "said": "CONTAMINATED: 1 of 9 bindings.",
+        "sentence": "CONTAMINATED: 1 of 9 bindings.",
         "overlaps": [],
     }
     record = read_json(ada / "submission.json")

@@ -125,7 +125,7 @@ def test_a_captioner_that_learns_few_images_by_heart_describes_them(
     drawn: Path, world: World
 ) -> None:
     recipe = Scratch(architecture="captioner", batch=FEW, steps=150, rate=3e-3)
-    data = recipe.source([drawn]).data.of(range(FEW))
+    data = recipe.source([drawn]).data.subset(range(FEW))
     training = recipe.begin(data, "", "cpu")
     # Shifts of the images are left out, so that there is nothing but these images to learn.
     learner = Captioning(training.model, data, recipe)

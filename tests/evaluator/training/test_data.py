@@ -248,7 +248,7 @@ def test_images_are_read_once_where_they_fit(
         counted, lambda image: image * 2, lambda image, place, step: image + 10 * place + step
     )
     for times in read:
-        batch = images.of(np.array([1, 0, 1]), [4, 5, 6], 3)
+        batch = images.batch(np.array([1, 0, 1]), [4, 5, 6], 3)
         assert [image.item() for image in batch] == [
             2 * float(data.scenes[i]) + 10 * place + 3 for i, place in ((1, 4), (0, 5), (1, 6))
         ]

@@ -126,7 +126,7 @@ def test_latents_are_changed_before_noise_is_added(short: TrainingData, model: A
         augment=lambda latent, place, number: latent.flip(-1) * number,
     )
     plain = Denoising(model, short, PLAIN, text_encoder=False)
-    latents = plain._latents.of(STEP.images, (0, 1), 3)
+    latents = plain._latents.batch(STEP.images, (0, 1), 3)
     plain._latents._cache = {
         int(i): latent.flip(-1) * 3 for i, latent in zip(STEP.images, latents, strict=True)
     }

@@ -56,7 +56,7 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(
         "class" in done.stderr
     )
     record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
-    assert record["origin"]["given"] == [
+    assert record["origin"]["set_by_user"] == [
         "rate",
         "steps",
         *(() if text_encoder else ("text_encoder",)),

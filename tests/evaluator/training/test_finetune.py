@@ -71,7 +71,7 @@ def test_what_is_known_of_a_training_is_its_own_and_that_of_its_base(
     assert contamination["status"] == UNKNOWN
     assert (
         "were in its training here. The earlier training of this model is unknown"
-        in contamination["said"]
+        in contamination["sentence"]
     )
     assert training_of(model, world, benchmark, train_scenes[:3])["status"] == CONTAMINATED
 

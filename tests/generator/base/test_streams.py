@@ -1,14 +1,15 @@
-import math
+"""Streams of random numbers: what is fixed for ever, ranges, and what every result can be."""
+
 from collections import Counter
+from itertools import permutations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chisquare, kstest
 
 from generator.base.streams import Stream
 
 
-def test_values_are_these_for_ever() -> None:
+def test_a_key_gives_the_same_numbers_for_ever() -> None:
     stream = Stream(0, "golden")
     assert [stream.below(1000) for _ in range(6)] == [886, 412, 124, 99, 258, 375]
     assert Stream(0, "golden").shuffled(range(8)) == [6, 4, 3, 1, 5, 0, 2, 7]
@@ -19,16 +20,16 @@ def test_zero_is_a_seed_like_any_other() -> None:
     assert len(first) == 200
 
 
-def test_uniform_and_below_are_even() -> None:
-    stream = Stream(1, "even")
-    assert kstest([stream.uniform(-2, 3) for _ in range(5000)], "uniform", (-2, 5)).pvalue > 1e-3
-    assert chisquare(list(Counter(stream.below(7) for _ in range(7000)).values())).pvalue > 1e-3
+def test_numbers_stay_in_their_range_and_reach_every_result() -> None:
+    stream = Stream(1, "range")
+    assert all(-2 <= stream.uniform(-2, 3) < 3 for _ in range(200))
+    assert {stream.below(7) for _ in range(200)} == set(range(7))
 
 
-def test_every_order_is_as_likely() -> None:
-    orders = Counter(tuple(Stream(seed, "order").shuffled("abc")) for seed in range(6000))
-    assert len(orders) == math.factorial(3)
-    assert chisquare(list(orders.values())).pvalue > 1e-3
+def test_shuffling_reaches_every_order() -> None:
+    assert {tuple(Stream(seed, "order").shuffled("abc")) for seed in range(100)} == set(
+        permutations("abc")
+    )
 
 
 @given(

@@ -201,7 +201,7 @@ def test_splits_have_equally_many_captions_and_unseen_captions_name_held_out_com
         for row in benchmark.items.to_pylist()
         if row["protocol"] == "systematicity"
     }
-    lexicon = Lexicon.of(prepared.vocabulary.text)
+    lexicon = Lexicon.from_toml(prepared.vocabulary.text)
     forms = {row["text_id"]: form_of(row["text"], lexicon) for row in benchmark.texts.to_pylist()}
     sizes: dict[tuple[str, str], dict[str, Counter[int]]] = {}
     triples = trained_triples(benchmark, world)

@@ -54,7 +54,7 @@ def _edits(one: str, other: str, lexicon: Lexicon) -> int:
 
 def test_paraphrase_and_foil_are_equally_many_words_from_the_caption(ladder: Path) -> None:
     dataset = Dataset.open(ladder)
-    lexicon = Lexicon.of(dataset.world.vocabulary_text)
+    lexicon = Lexicon.from_toml(dataset.world.vocabulary_text)
     triples = _triples(dataset.benchmark("ladder"))
     assert {distance for distance, _ in triples} == {1, 2, 3, 4}
     for distance, texts in triples:
@@ -65,7 +65,7 @@ def test_paraphrase_and_foil_are_equally_many_words_from_the_caption(ladder: Pat
 
 def test_the_paraphrase_means_the_same_and_the_foil_differs_in_one_atom(ladder: Path) -> None:
     dataset = Dataset.open(ladder)
-    lexicon = Lexicon.of(dataset.world.vocabulary_text)
+    lexicon = Lexicon.from_toml(dataset.world.vocabulary_text)
     for _, texts in _triples(dataset.benchmark("ladder")):
         caption, paraphrase, foil = (read_text(texts[slot], lexicon) for slot in ("c", "p", "n"))
         assert caption == paraphrase
@@ -101,7 +101,7 @@ def test_a_text_has_one_word_for_each_name(ladder: Path) -> None:
     """A value that both objects have is edited in both or in neither; "a big cube and a large cone"
     gives it away."""
     dataset = Dataset.open(ladder)
-    lexicon = Lexicon.of(dataset.world.vocabulary_text)
+    lexicon = Lexicon.from_toml(dataset.world.vocabulary_text)
     n_shared = 0
     for _, texts in _triples(dataset.benchmark("ladder")):
         for text in texts.values():

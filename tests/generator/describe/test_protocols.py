@@ -52,7 +52,7 @@ from tests.generator.scenes import (
 from tests.generator.unrendered import BENCHMARK, write_world
 from tests.paths import CHECKOUT
 
-LEXICON, TERMS = Lexicon.of(VOCABULARY_TEXT), Terms.of(VOCABULARY_TEXT)
+LEXICON, TERMS = Lexicon.from_toml(VOCABULARY_TEXT), Terms.from_toml(VOCABULARY_TEXT)
 KINDS = {
     *(
         f"{name} {kind}"

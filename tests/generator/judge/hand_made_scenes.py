@@ -35,8 +35,8 @@ desert = { phrase = "in a desert" }
 sky = { phrase = "in a desert under a cloudy sky" }
 """
 
-LEXICON, FARM_LEXICON = Lexicon.of(CLEVR), Lexicon.of(FARM)
-TERMS = Terms.of(CLEVR)
+LEXICON, FARM_LEXICON = Lexicon.from_toml(CLEVR), Lexicon.from_toml(FARM)
+TERMS = Terms.from_toml(CLEVR)
 
 
 def scene(*objects: str, environment: str | None = None) -> SceneGeometry:

@@ -38,7 +38,7 @@ def lists(task: str, classes: list[dict[str, Any]] = CLASSES) -> HeldOut:
         "bindings": [],
         "classes": classes,
     }
-    return HeldOut.of(data, CLEVR)
+    return HeldOut.from_record(data, CLEVR)
 
 
 def test_an_arrangement_and_its_converse_in_two_lists_are_one() -> None:
@@ -163,7 +163,7 @@ HOLDOUT = {
     "triples": [["cube", "left", "cone"]],
     "absent_values": ["gray"],
 }
-HELD_OUT = HeldOut.of(HOLDOUT, CLEVR)
+HELD_OUT = HeldOut.from_record(HOLDOUT, CLEVR)
 
 
 def test_triples_are_held_out_with_their_converses_and_opposites() -> None:
@@ -173,7 +173,7 @@ def test_triples_are_held_out_with_their_converses_and_opposites() -> None:
         ("cube", "right", "cone"),
         ("cone", "left", "cube"),
     }
-    alone = HeldOut.of({**HOLDOUT, "opposites": False}, CLEVR)
+    alone = HeldOut.from_record({**HOLDOUT, "opposites": False}, CLEVR)
     assert alone.triples == {("cube", "left", "cone"), ("cone", "right", "cube")}
 
 

@@ -27,7 +27,7 @@ right = { phrase = "right of", margin = 0.2 }
 near = { phrase = "near", margin = 0.1, distance = 1.0 }
 far = { phrase = "far from", margin = 0.1, distance = 1.0 }
 """
-TERMS = Terms.of(VOCABULARY)
+TERMS = Terms.from_toml(VOCABULARY)
 
 
 def stack(foot: float, aside: float = 0.0) -> SceneGeometry:
@@ -103,7 +103,7 @@ def test_facts_are_the_relations_that_hold() -> None:
 
 def test_a_relation_without_a_rule_is_refused() -> None:
     with pytest.raises(UserError, match="does not know the relation 'orbits'"):
-        Terms.of(VOCABULARY + 'orbits = { phrase = "orbiting", margin = 1.0 }\n')
+        Terms.from_toml(VOCABULARY + 'orbits = { phrase = "orbiting", margin = 1.0 }\n')
 
 
 def test_a_position_that_is_no_number_is_refused() -> None:
@@ -112,12 +112,12 @@ def test_a_position_that_is_no_number_is_refused() -> None:
 
 
 def test_a_scene_is_uneven_if_an_exchange_decides_what_it_shows() -> None:
-    held_out = HeldOut.of(
+    held_out = HeldOut.from_record(
         {"kind": "size", "category": "shape", "bindings": [["large", "sphere"]]}, VOCABULARY
     )
     scene = stack(0.0, 1.0)  # a small sphere and a large cube
     assert held_out.is_uneven(scene)
-    both = HeldOut.of(
+    both = HeldOut.from_record(
         {
             "kind": "size",
             "category": "shape",

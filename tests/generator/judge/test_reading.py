@@ -49,13 +49,13 @@ def test_the_longest_phrase_that_gives_a_reading_is_read() -> None:
 
 
 def test_a_word_with_two_meanings_is_not_read() -> None:
-    twice = Lexicon.of(FARM.replace('["piebald"]', '["brown"]'))
+    twice = Lexicon.from_toml(FARM.replace('["piebald"]', '["brown"]'))
     with pytest.raises(UnreadableError, match="got 'brown'"):
         read_text("a brown pig", twice)
 
 
 def test_a_word_that_can_be_read_as_two_is_not_read() -> None:
-    two = Lexicon.of(FARM.replace('"pale grey" = {}', '"dark brown" = {}'))
+    two = Lexicon.from_toml(FARM.replace('"pale grey" = {}', '"dark brown" = {}'))
     with pytest.raises(UnreadableError, match="got 'dark brown'"):
         read_text("a dark brown pig", two)
 

@@ -57,8 +57,8 @@ def test_the_judge_decides_it_as_the_generator_does(
     vocabulary = read_vocabulary(str(tmp_path / "mine.toml"))
     grammar, lexicon, terms = (
         Grammar(vocabulary),
-        Lexicon.of(vocabulary.toml()),
-        Terms.of(vocabulary.toml()),
+        Lexicon.from_toml(vocabulary.toml()),
+        Terms.from_toml(vocabulary.toml()),
     )
     draw, found = random.Random(0), Counter[bool | None]()
     for _ in range(400):

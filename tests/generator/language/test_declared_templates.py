@@ -60,7 +60,7 @@ class Family(NamedTuple):
     @classmethod
     def of(cls, text: str, templates: dict[str, str]) -> "Family":
         whole = _with_templates(text, templates)
-        return cls(parse_vocabulary(whole, "family"), Lexicon.of(whole))
+        return cls(parse_vocabulary(whole, "family"), Lexicon.from_toml(whole))
 
 
 @st.composite
@@ -264,7 +264,7 @@ def test_templates_that_share_a_text_are_refused() -> None:
         UserError, match=r"templates\.one and templates\.two could write the same text"
     ):
         Family.of(VOCABULARY_TEXT, shared)
-    assert {*Lexicon.of(_with_templates(VOCABULARY_TEXT, shared)).refused} == {"two"}
+    assert {*Lexicon.from_toml(_with_templates(VOCABULARY_TEXT, shared)).refused} == {"two"}
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_templates_that_share_a_text_are_refused() -> None:
 )
 def test_the_judge_refuses_ambiguous_templates_on_its_own(template: str) -> None:
     whole = _with_templates(VOCABULARY_TEXT, {"mine": template})
-    lexicon = Lexicon.of(whole)
+    lexicon = Lexicon.from_toml(whole)
     assert {*lexicon.refused} == {"mine"}
     assert any("templates.mine" in reason for reason in unreadable(read_vocabulary("clevr"), whole))
 
@@ -321,7 +321,7 @@ def test_a_family_with_templates_is_the_same_after_it_is_written() -> None:
         _renamed(DECLARED),
         ("my-next-to",),
     )
-    assert Lexicon.of(vocabulary.toml()).templates == Lexicon.of(text).templates
+    assert Lexicon.from_toml(vocabulary.toml()).templates == Lexicon.from_toml(text).templates
 
 
 def test_a_drawn_template_has_to_be_declared() -> None:

@@ -23,7 +23,9 @@ from tests.generator.scenes import HOLDOUT, VOCABULARY, VOCABULARY_TEXT, form_of
 def read(form: Form) -> Meaning:
     """What the judge reads in a text of a form."""
     grammar = Grammar(VOCABULARY)
-    return read_text(grammar.realise(form, grammar.templates(form)[0]), Lexicon.of(VOCABULARY_TEXT))
+    return read_text(
+        grammar.realise(form, grammar.templates(form)[0]), Lexicon.from_toml(VOCABULARY_TEXT)
+    )
 
 
 @given(forms())
@@ -75,6 +77,6 @@ def test_a_form_names_as_much_of_what_is_held_out_as_the_judge_says(
         )
         for a_form in (form, other)
     )
-    assert one == HeldOut.of(HELD_OUT.to_dict(), VOCABULARY_TEXT).counts_named(read(form))
+    assert one == HeldOut.from_record(HELD_OUT.to_dict(), VOCABULARY_TEXT).counts_named(read(form))
     assert count_held_out(form, HELD_OUT) == one[0] + one[1]
     assert equally_familiar(form, other, HELD_OUT) == (one == two)

@@ -34,7 +34,7 @@ from tests.generator.turned_worlds import COUNTS, write_turned_world
 
 FRAMES = read_vocabulary("pug-frames").painted_with("color")
 GRAMMAR = Grammar(FRAMES)
-LEXICON = Lexicon.of(FRAMES.text)
+LEXICON = Lexicon.from_toml(FRAMES.text)
 RED, BLUE = (("color", "red"),), (("color", "blue"),)
 OWN = {
     "own-left": (1.0, 0.0),
@@ -63,7 +63,7 @@ def both_truths(form: Form, scene: Scene) -> bool | None:
     truth = decide(form, Facts(scene, FRAMES))
     for template in GRAMMAR.templates(form):
         meaning = read_text(GRAMMAR.realise(form, template), LEXICON)
-        read = judge(meaning, read_scene(scene.to_json(), Terms.of(FRAMES.text)))
+        read = judge(meaning, read_scene(scene.to_json(), Terms.from_toml(FRAMES.text)))
         assert read is truth, GRAMMAR.realise(form, template)
     return truth
 
@@ -110,11 +110,13 @@ def test_a_front_is_counted_from_the_mesh_s_own_axis() -> None:
     # Its mesh's +x points away from the camera, and its face is a quarter turn further to the left.
     scene = world(("fox", 0.1, -1.5, 0), ("lion", 0, 0, 90))
     facts = Facts(scene, sideways)
-    judged = read_scene(scene.to_json(), Terms.of(sideways.text))
+    judged = read_scene(scene.to_json(), Terms.from_toml(sideways.text))
     for relation, expected in [("own-left", True), ("own-right", False), ("own-front", None)]:
         form = relate(relation)
         assert decide(form, facts) is expected
-        meaning = read_text(Grammar(sideways).realise(form, "that-is"), Lexicon.of(sideways.text))
+        meaning = read_text(
+            Grammar(sideways).realise(form, "that-is"), Lexicon.from_toml(sideways.text)
+        )
         assert judge(meaning, judged) is expected
 
 
@@ -243,6 +245,7 @@ def test_things_without_a_front_cannot_have_own_directions(tmp_path: Path) -> No
         read_vocabulary(str(family))
 
 
+@pytest.mark.full
 def test_a_world_with_frames_is_described_judged_and_made_again(tmp_path: Path) -> None:
     prepared = write_turned_world(tmp_path, scenes={**COUNTS, "train": 60})
     describe_world(

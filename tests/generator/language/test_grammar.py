@@ -7,7 +7,7 @@ from generator.language.templates import reads_well
 from tests.generator.scenes import VOCABULARY, VOCABULARY_TEXT, form_of
 
 GRAMMAR = Grammar(VOCABULARY)
-LEXICON = Lexicon.of(VOCABULARY_TEXT)
+LEXICON = Lexicon.from_toml(VOCABULARY_TEXT)
 
 
 @pytest.mark.parametrize(

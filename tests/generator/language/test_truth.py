@@ -38,8 +38,8 @@ def test_every_form_is_read_back_from_every_template_and_decided_alike_by_the_ju
 ) -> None:
     grammar, lexicon, terms = (
         Grammar(RELATIONS),
-        Lexicon.of(RELATIONS_TEXT),
-        Terms.of(RELATIONS_TEXT),
+        Lexicon.from_toml(RELATIONS_TEXT),
+        Terms.from_toml(RELATIONS_TEXT),
     )
 
     @settings(max_examples=examples, deadline=None)

@@ -82,7 +82,7 @@ def test_the_difference_of_a_rotation_is_shown_in_eighty_percent_of_cases() -> N
     least = expected(design, 0.75, 1, USUAL).difference or pytest.fail("a difference is shown")
     prepared, rng = power.SimulatedDesign(design, 1), np.random.default_rng(7)
     blocks = np.array(design.blocks)
-    clusters = Clusters.of(design.clusters, design.bindings, vocabulary=design.vocabulary)
+    clusters = Clusters.from_names(design.clusters, design.bindings, vocabulary=design.vocabulary)
     cuts = np.flatnonzero(np.diff(blocks)) + 1
     significant = 0
     for _ in range(150):

@@ -163,7 +163,7 @@ def test_objects_of_other_sizes_carry_and_rest_as_large_as_they_are() -> None:
         "cube",
         "crescent",
     )
-    terms = Terms.of(sized.toml())
+    terms = Terms.from_toml(sized.toml())
     for lower, upper in STACKS:
         if not can_carry(sized, lower, upper):
             continue

@@ -34,7 +34,7 @@ TEXT = VOCABULARY_TEXT.replace("purple = {", 'purple = { article = "an",').repla
     "[objects]", f"{KINDS}[objects]", 1
 )
 PHRASES = parse_vocabulary(TEXT, "phrases")
-GRAMMAR, LEXICON, TERMS = Grammar(PHRASES), Lexicon.of(TEXT), Terms.of(TEXT)
+GRAMMAR, LEXICON, TERMS = Grammar(PHRASES), Lexicon.from_toml(TEXT), Terms.from_toml(TEXT)
 
 
 @pytest.mark.parametrize(

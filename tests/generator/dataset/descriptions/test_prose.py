@@ -111,7 +111,7 @@ def test_spans_are_the_words_of_the_atoms(answer: Answer) -> None:
 
 def test_every_caption_reads_as_the_judge_reads_it(dataset: Dataset) -> None:
     text = dataset.world.vocabulary_text
-    vocabulary, lexicon = Vocabulary.from_toml(text), Lexicon.of(text)
+    vocabulary, lexicon = Vocabulary.from_toml(text), Lexicon.from_toml(text)
     captions = dataset.benchmark(BENCHMARK).texts["text"].to_pylist()
     assert len(captions) > 1_000
     n_compared = 0

@@ -16,7 +16,7 @@ from tests.generator.unrendered import BENCHMARK
 
 
 def test_relations_are_those_of_the_judge(dataset: Dataset) -> None:
-    terms = Terms.of(dataset.world.vocabulary_text)
+    terms = Terms.from_toml(dataset.world.vocabulary_text)
     records = dict(
         zip(
             dataset.world.scenes["scene_id"].to_pylist(),
@@ -74,16 +74,16 @@ def test_held_out_bindings_and_splits_are_the_benchmarks(related: Dataset) -> No
 def test_json_and_back(truths: list[ImageTruth]) -> None:
     for truth in truths[:5]:
         text = truth.to_json()
-        reread = ImageTruth.of(text)
+        reread = ImageTruth.read(text)
         assert reread.to_dict() == truth.to_dict() == json.loads(text)
-        assert ImageTruth.of(json.loads(text)).to_json() == text
-        assert reread.vocabulary is ImageTruth.of(truth.to_dict()).vocabulary
+        assert ImageTruth.read(json.loads(text)).to_json() == text
+        assert reread.vocabulary is ImageTruth.read(truth.to_dict()).vocabulary
 
 
 @pytest.mark.parametrize("data", ["[]", "{}", '{"scene_id": 1}', "nothing"])
 def test_other_data_are_refused(data: str) -> None:
     with pytest.raises(ValueError, match=r"Expected|Expecting"):
-        ImageTruth.of(data)
+        ImageTruth.read(data)
 
 
 def test_damaged_relations_are_refused(truths: list[ImageTruth]) -> None:

@@ -18,7 +18,7 @@ def ground_and_water(name: str) -> list[Any]:
     from generator.render.blender.surroundings import Sight, Surroundings
 
     place = PUG.environments[name]
-    terrain = Surroundings(place, Sight.of(PUG, place, 0.0), 0.0)
+    terrain = Surroundings(place, Sight.in_place(PUG, place, 0.0), 0.0)
     (vertices, faces), colors = terrain.sheet()
     (water, _), _ = terrain.water()
     return [vertices, faces, len(colors), water]
@@ -47,7 +47,7 @@ def places(name: str) -> list[Any]:
     from generator.render.blender.surroundings import Sight, draw_place
 
     place = PUG.environments[name]
-    sight = Sight.of(PUG, place, 0.0)
+    sight = Sight.in_place(PUG, place, 0.0)
     props_at = []
     for group, props in place.props.items():
         stream = Stream("test", group)
@@ -79,7 +79,7 @@ def test_no_prop_hides_an_object_from_any_side(in_blender: Any, name: str) -> No
 def shades() -> list[bool]:
     from generator.render.blender.surroundings import Sight
 
-    noon = Sight.of(PUG, PUG.environments["city"], 0.0)
+    noon = Sight.in_place(PUG, PUG.environments["city"], 0.0)
     # The sun of pug stands at (-5, -7, 8): to the left, and behind the camera at azimuth 0.
     right, ahead = -5 / math.hypot(5, 7), -7 / math.hypot(5, 7)
     return [
@@ -96,7 +96,7 @@ def unshading_places(name: str, yaw: float) -> list[Any]:
     from generator.render.blender.surroundings import Sight, draw_place
 
     place = PUG.environments[name]
-    sight = Sight.of(PUG, place, yaw)
+    sight = Sight.in_place(PUG, place, yaw)
     props_at = []
     for group, props in place.props.items():
         stream = Stream("test", group)
