@@ -141,7 +141,7 @@ def _match(items: Items, counterparts: np.ndarray) -> tuple[Outcome, list[Row]]:
     table[:, 0, 1] = false[first]
     table[:, 1, 1] = true[second]
     table[:, 1, 0] = false[second]
-    outcome = matching(matching_score(table, items.tolerance))
+    outcome = matching(matching_score(table, items.rules.tolerance))
 
     # The rows are of the pairs, which have the bindings of both images.
     pair_bindings = None

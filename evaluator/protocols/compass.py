@@ -92,7 +92,7 @@ def _decomposed(items: Items) -> Outcome:
         has_slot[:, i] = in_slot.any(axis=1)
         true[:, i] = best_score(items.scores, in_slot & items.truth)
         false[:, i] = best_score(items.scores, in_slot & items.false)
-    won = decomposed_recall(true, false, has_slot, items.tolerance)
+    won = decomposed_recall(true, false, has_slot, items.rules.tolerance)
     n_captions = has_slot.sum(axis=1).astype(float)
     return right("R@1 decomposed", 0.5**n_captions, won)
 
@@ -273,7 +273,7 @@ def _fit(items: Items, recall_at_1: Outcome, inside: np.ndarray, labels: Fit) ->
         return {**common, "df": None, "coefficients": {}, "constant": None, "reason": str(reason)}
     coefficients = {}
     for column, i in enumerate(varying):
-        load = _coefficient(fit, column, items.confidence)
+        load = _coefficient(fit, column, items.rules.level)
         # A self load is that of the count that the skill is about.
         is_own = COUNTS[i] == f"n_{labels['skill'] or ''}s"
         coefficients[COUNTS[i]] = {**load, "load": "self" if is_own else "cross"}

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.metrics.comparison import TOLERANCE
-from evaluator.statistics.intervals import LEVEL
+from evaluator.protocols.measuring import MeasuringRules
 from generator.base.clusters import Clusters
 from generator.dataset.reader import Benchmark
 
@@ -94,14 +93,8 @@ class Items:
     one image."""
 
     # How they are measured.
-    tolerance: float = TOLERANCE
-    """How close scores tie (metrics.comparison.tied)."""
-    confidence: float = LEVEL
-    """Level of the intervals, 0..1."""
-    intervals: bool = True
-    """Whether to compute intervals. A ceiling needs means only."""
-    partitioned: bool = False
-    """Whether the splits are partitions by familiarity."""
+    rules: MeasuringRules = field(default_factory=MeasuringRules)
+    """Tolerance, level of intervals and the like."""
     graded: bool = True
     """Whether scores have degrees. Otherwise they only mark the candidates that win."""
     samples: int = 1

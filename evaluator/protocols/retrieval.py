@@ -155,7 +155,7 @@ def _pooled_items(scores: Scores, protocol: str) -> _PooledItems:
         candidate_kind=np.full((n, 2 * TOP), "", dtype=object),
         text_id=of_items("text_ids"),
         unscored=of_items("unscored"),
-        tolerance=scores.tolerance,
+        rules=scores.rules,
     )
     return _PooledItems(
         items=scores.for_intervals(items),
@@ -218,12 +218,12 @@ def _read_pool(
                 false,
                 texts=np.arange(len(text_ids)),
                 assertions=assertions,
-                tolerance=scores.tolerance,
+                tolerance=scores.rules.tolerance,
             )
         best = np.concatenate([_best(matrix, truth), _best(matrix, false)], axis=1)
         is_text = best >= 0
         best_scores = matrix[np.arange(len(images))[:, None], best]
-        ranks = ranks_of_rows(matrix, truth, false, scores.tolerance)
+        ranks = ranks_of_rows(matrix, truth, false, scores.rules.tolerance)
         yield _PoolBlock(
             scores=np.where(is_text, best_scores, np.float32(np.nan)),
             text_ids=np.where(is_text, text_ids[best], ""),
