@@ -65,6 +65,7 @@ def main(only: tuple[str, ...]) -> None:
     table.add_column("unit", no_wrap=True)
     for name in only or BENCHMARKS:
         click.echo(f"{name} …", err=True)
+        # One after the other, so that benchmarks do not slow one another down.
         figures = alone(measure, name)
         for i, figure in enumerate(figures):
             table.add_row(name if i == 0 else "", *row(figure), end_section=i + 1 == len(figures))

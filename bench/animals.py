@@ -176,7 +176,9 @@ def confusion(seed: int) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Names of the animals, and two matrices (true, named) of views: of other pictures of `0ad`,
     and of `builtin`."""
     rng = np.random.default_rng(seed)
+    # Only animals that both sets have can be named.
     names = [name for name in asset_names("builtin") if name in asset_names("0ad")]
+    # Bent for training alone: the test is on the animals as they are.
     images, labels = pictures("0ad", names, VIEWS, rng, True)
     model = trained(images, labels, len(names), seed)
     own, ours = (

@@ -33,6 +33,7 @@ def _figures(family: str, holdout: str) -> Iterator[Figure]:
     options = WorldOptions(family=family, holdout=holdout, scenes=SCENES, resolution="64x64")
     planned = prepare(options).planned
     kind, _, _ = holdout.partition(":")
+    # Hashed, so that names of no training scene need no column of their own.
     hasher = FeatureHasher(2**16, input_type="string")
 
     def features_of(split: str) -> csr_matrix:
@@ -40,6 +41,7 @@ def _figures(family: str, holdout: str) -> Iterator[Figure]:
         captions: list[Sequence[str]] = []
         for scene in planned:
             if scene.split == split:
+                # True and false alternate, which the rows below rely on.
                 captions += _features(scene, kind)
         return hasher.transform(captions)
 
@@ -62,6 +64,7 @@ def _features(scene: Planned, kind: str) -> tuple[Sequence[str], Sequence[str]]:
     value, other_value = values[kind], other_values[kind]
     true = (f"{value} {first}", f"{other_value} {second}")
     false = (f"{other_value} {first}", f"{value} {second}")
+    # In sectors of thirty degrees: a learner finds no use for a direction that no other scene has.
     backgrounds = (scene.environment, f"{scene.environment} {scene.yaw // 30}")
     true_features = [f"{name} {background}" for name, background in product(true, backgrounds)]
     false_features = [f"{name} {background}" for name, background in product(false, backgrounds)]

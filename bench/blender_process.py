@@ -38,10 +38,12 @@ def begin(point: Point, threads: int) -> None:
 
 def render(scene: Scene) -> TimedImage:
     """The image of a scene and the seconds that it took; placing and posing are not counted."""
+    # As a worker does: only the parts of an image with objects get many samples.
     boxes = [traced.amodal_box for traced in trace_objects(scene, _caster).boxes]
     _stage.pose(scene)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         image = _stage.render(str(Path(folder) / "draft.png"), boxes)
+        # `gen render` encodes each image too.
         png(image)
         return np.asarray(image), time.perf_counter() - start

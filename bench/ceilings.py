@@ -163,6 +163,7 @@ def measure_setup(setup: Setup, root: Path) -> list[Cell]:
         preset = None if setup.texts == "all" else setup.texts
         names = [describe_texts(root, benchmark=names[0], name="texts", preset=preset)[0]]
     for name in names:
+        # A ceiling of texts with faults would measure the faults.
         certificate = verify_dataset(root, name)[name]
         if certificate["status"] == "failed":
             raise ValueError(f"{setup.name}, {name}: {certificate['sentence']}")
@@ -178,6 +179,7 @@ def _cells(benchmark: Benchmark, world: World) -> Iterator[Cell]:
     blind = [_blind_rows(benchmark, scorer()) for scorer in BLIND.values()]
     for (protocol, question, split), rows in oracle.items():
         values = [row["value"] for row in rows if row["value"] is not None]
+        # Results are never reported on validation splits.
         if not values or split == "val" or split.endswith("_val"):
             continue
         chances = [row["chance"] for row in rows if row["chance"] is not None]
@@ -288,10 +290,12 @@ def _rows(
     rows: Rows = defaultdict(list)
     for name in protocols:
         measured = find_protocol(name).measure(of_run)
+        # A protocol lists its main metric first.
         main = measured.outcomes[0].metric
         for row in measured.rows:
             is_raw = row["kind"] == RAW
             is_main = row["metric"] == main and row["n"] is None
+            # Gaps follow from the rows of their splits.
             if not row["is_gap"] and (is_raw or is_main):
                 labels = [row["kind"], row["skill"], row["level"]]
                 if is_raw:

@@ -59,6 +59,7 @@ class Study:
     @property
     def spread(self) -> float:
         """The standard deviation of a scene's logit over all effects."""
+        # Of the training itself, and of its two bindings.
         trainings = 3 * self.of_trainings**2 if self.runs > 1 else 0
         bindings = 2 * (SHARED**2 + self.of_bindings**2 + 2 * self.of_values**2)
         return float(np.sqrt(bindings + self.of_clusters**2 + trainings))
@@ -154,6 +155,7 @@ def shown_at_detectable(study: Study, seed: int, draws: int = DRAWS) -> float:
     lead_in_shares = float(np.median(detectable_shares))
 
     # The lead in logits that makes this difference.
+    # The difference grows with the lead, so a table of it can be read backwards.
     leads = np.linspace(0, 6, 601)
     differences = [replace(study, lead=lead).difference for lead in leads]
     lead = float(np.interp(lead_in_shares, differences, leads))
@@ -228,6 +230,7 @@ def draw_outcomes(
     n_clusters = cluster_of_item.max() + 1
     n_bindings = study.values * study.objects
     of_shared_bindings = rng.normal(0, SHARED, n_bindings)
+    # With one run nothing tells effects of trainings from those of bindings.
     of_trainings = study.of_trainings if study.runs > 1 else 0.0
     spread_of_rest = float(np.sqrt(study.spread**2 - 4 * study.of_values**2))
     outcomes = []

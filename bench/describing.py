@@ -53,6 +53,7 @@ def _asked(root: Path, prepared: Prepared) -> list[Figure]:
     """`gen describe` with every protocol over scenes of 3 to 10 objects, and where its time
     goes."""
     rates, shares = [], []
+    # Rate and shares of the same runs, since clocks slow a run down.
     for _ in range(3):
         spent: dict[str, float] = {}
         with _clocks(spent):
@@ -66,6 +67,7 @@ def _asked(root: Path, prepared: Prepared) -> list[Figure]:
                     replace=True,
                 )
             )
+        # Each candidate is a text that was decided on its scene.
         n = pq.read_metadata(root / "benchmarks" / ASKED / "candidates.parquet").num_rows
         rates.append(n / whole)
         shares.append({name: 100 * part / whole for name, part in spent.items()})
@@ -106,6 +108,7 @@ def _timed(function: Callable[..., Any], name: str, spent: dict[str, float]) -> 
     def timed(*arguments: Any, **named: Any) -> Any:
         start = perf_counter()
         try:
+            # Also where it raises: refused foils take time as well.
             return function(*arguments, **named)
         finally:
             spent[name] += perf_counter() - start

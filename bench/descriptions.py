@@ -32,6 +32,7 @@ def figures() -> list[Figure]:
     vocabulary = Vocabulary.from_toml(vocabulary_text("clevr-relations"))
     ten_objects = _ten_objects(vocabulary)
     answer = json.dumps([{"category": "cube", "color": "red", "size": "large"}] * 1_000)
+    # Outside of the time that is measured.
     description_reward(answer, ten_objects)  # imports scipy
     return [
         repeated(
@@ -54,6 +55,7 @@ def figures() -> list[Figure]:
 
 def _time(part: str, vocabulary: Vocabulary, opening: str = "") -> float:
     """The processor time of an answer that repeats a part, in seconds."""
+    # Repeated, since a parser that looks back or ahead too far takes quadratic time of it.
     answer = opening + part * (LENGTH // len(part))
     start = process_time()
     read_description(answer, vocabulary)

@@ -220,6 +220,7 @@ def draw_layout(design: Design, rng: np.random.Generator) -> Layout:
     n_values, n_objects = design.vocabulary
     values = rng.permutation(n_values)
     objects = rng.permutation(n_objects)
+    # Random blocks may overlap, and share no images.
     if design.kind == "blocks":
         return _random_blocks(design, rng)
     count = n_values // design.size[0]
@@ -234,6 +235,7 @@ def draw_layout(design: Design, rng: np.random.Generator) -> Layout:
             object_group = object_groups[(i + turn) % count]
             sub_blocks.append(_scenes_of(value_groups[i], object_group))
             turn_of_block.append(turn)
+    # A single turn is the first of a rotation.
     chosen = [i for i, turn in enumerate(turn_of_block) if design.kind == "rotation" or turn == 0]
     scenes: list[Scene] = []
     turn_of_scene: list[int] = []
@@ -333,6 +335,7 @@ def true_values(study: Study, effects: Effects) -> dict[str, tuple[float, float]
     unseen_constant, seen_constant = constants(study)
     grid = _scenes_of(*(np.arange(n) for n in study.design.vocabulary))
     if len(grid) > _MOST_SCENES:
+        # The same scenes for every draw, so that the truth varies with effects alone.
         order = np.random.default_rng(0).permutation(len(grid))
         grid = [grid[i] for i in order[:_MOST_SCENES]]
     values = np.array([scene.values for scene in grid])

@@ -32,6 +32,7 @@ _NOUNS = ["dogs", "car", "table", "children", "street", "bowl", "sign", "bench",
 
 def figures() -> list[Figure]:
     """One process; a second is one of the processor."""
+    # Each in a process of its own, whose peak memory is that of one task.
     measured, memory = alone(_captions)
     rates = [
         Figure(f"{CAPTIONS:,} captions", "captions/CPU s", (CAPTIONS / measured["count"],)),
@@ -104,6 +105,7 @@ def _captions(folder: Path) -> dict[str, float]:
         for _ in range(CAPTIONS)
     )
     (folder / "captions.txt").write_text("\n".join(lines))
+    # Before the clock starts.
     NounPhrases()  # reads the lexicon
     return {
         "count": processor_seconds(

@@ -49,6 +49,7 @@ def measure(name: str) -> list[Figure]:
     figures = import_module(f"bench.{name}").figures()
     kilobytes = max(
         resource.getrusage(who).ru_maxrss
+        # Of this process, and of the largest one that it has waited for.
         for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
     return [*figures, Figure("memory of its largest process", "MB", (kilobytes / 1e3,))]

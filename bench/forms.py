@@ -81,6 +81,7 @@ def figures() -> list[Figure]:
         Figure(f"spread between forms, upper {bound}", "points", (spread.high,)),
         Figure("spread of learner x form", "points", (spread.rest,)),
     ]
+    # The lower bound: only forms that surely differ are an error.
     if spread.low > MOST_POINTS:
         raise click.ClickException(
             f"Forms differ by a standard deviation of {spread.low:.1f} points or more, expected "
@@ -142,6 +143,7 @@ def score_world(world: World, prepared: Prepared) -> list[float]:
 
 def _arrangement(row: dict, kind: str) -> tuple[tuple[str, str], ...]:
     """Value and category of the objects of a scene, from left to right."""
+    # By the middle of their boxes, which is what a learner sees.
     objects = sorted(row["objects"], key=lambda object_: sum(object_["amodal_box"][::2]))
     return tuple((dict(object_["attributes"])[kind], object_["category"]) for object_ in objects)
 
@@ -201,6 +203,7 @@ def nearest_neighbour(images: Images, facts: Facts, others: Images) -> np.ndarra
     features, other_features = _reduced(images), _reduced(others)
     squares = np.square(other_features[:, None] - features[None]).sum(axis=2)
     nearest = np.argsort(squares, axis=1)[:, :10]
+    # The least distance keeps an equal image from dividing by zero.
     weights = 1 / (np.take_along_axis(squares, nearest, axis=1) + 1e-6)
     predicted: np.ndarray = (facts[nearest] * weights[:, :, None]).sum(axis=1)
     return predicted / weights.sum(axis=1, keepdims=True)
@@ -212,6 +215,7 @@ def network(images: Images, facts: Facts, others: Images) -> np.ndarray:
     from torch import nn
 
     torch.manual_seed(0)
+    # Sums over several threads differ in their last digits, and so would scores.
     torch.set_num_threads(1)
     model = nn.Sequential(
         nn.Conv2d(3, 24, 5, stride=2, padding=2),

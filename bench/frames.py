@@ -62,6 +62,7 @@ def write_benchmarks_of(family: str, holdout: str, root: Path) -> Dataset:
         The dataset.
     """
     scenes = dict(SCENES)
+    # Planning would refuse a split without scenes.
     if holdout.startswith(("relation:", "own-")):
         del scenes["partial"]
     options = WorldOptions(
@@ -96,6 +97,7 @@ def audit_texts(benchmark: Benchmark) -> Iterator[tuple[str, Estimate]]:
     for sample in draw_samples(benchmark, (), most_items=1500, seed=0):
         questions = sample.questions
         clusters = np.array([question.cluster for question in questions])
+        # Folds are of clusters, so that no text of a tested cluster was learnt from.
         if len(set(clusters)) < FOLDS:
             continue
         pairs = make_pairs(
@@ -139,6 +141,7 @@ def _learn(examples: list[_Example], clusters: np.ndarray) -> np.ndarray:
         trees.fit(features[train], answers[train])
         shares = trees.predict_proba(features[test])
         for row, shares_of_row in zip(test, shares, strict=True):
+            # A fold may lack a direction, which then has no share.
             share_of = dict(zip(trees.classes_.tolist(), shares_of_row, strict=True))
             options = examples[row].options
             right[row] = max(options, key=lambda side: share_of.get(side, 0)) == answers[row]

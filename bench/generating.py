@@ -73,6 +73,7 @@ def figures() -> list[Figure]:
         model = _model(Path(folder))
         whole = _model(Path(folder))
     whole.shares_prefix = False
+    # In turn, since the speed of a machine varies.
     timed = [(run("once", model), run("each", whole)) for _ in range(RUNS)]
     once, one_by_one = (tuple(rates) for rates in zip(*timed, strict=True))
     apart = float(np.abs(scores_of_way["once"] - scores_of_way["each"]).max())
@@ -99,6 +100,7 @@ def _model(folder: Path) -> VqaScorer:
         eos_token="</s>",
         additional_special_tokens=["<image>"],
     )
+    # Both models have the same weights, so that their scores can be compared.
     torch.manual_seed(0)
     config = transformers.LlavaConfig(
         vision_config=transformers.CLIPVisionConfig(**_SHAPE, image_size=SIDE, patch_size=PATCH),

@@ -36,6 +36,7 @@ def main() -> None:
     """Render some images of 320x240 on one core and print {part: [seconds, ...]}."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # Blender talks
+    # One core, so that the parts of an image do not overlap.
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     family, least, most = sys.argv[1:]
     prepared = prepare(
@@ -75,6 +76,7 @@ def _watch(renderer: Any, spent: dict[str, list[float]]) -> None:
 
     def noted(draft: str, part: Any) -> None:
         shoot(draft, part)
+        # Blender notes a time as minutes and seconds, with hours where it has any.
         for place, digits in enumerate(reversed(_noted(draft).split(":"))):
             traced[-1] += 60**place * float(digits)
         traced[-1] += _CUT

@@ -241,6 +241,7 @@ def main(folder: Path, worlds: tuple[str, ...], learning: int, scenes: int, epoc
     them."""
     folder.mkdir(parents=True, exist_ok=True)
     for world in worlds or WORLDS:
+        # The table is written after each world, since all of them take hours.
         new = [*rows_of(folder, world, (learning, scenes), epochs)]
         old_rows = read_csv(TABLE, COLUMNS).to_pylist()
         rows = []

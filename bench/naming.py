@@ -146,6 +146,7 @@ def _batches(crops: Crops, rng: np.random.Generator) -> Iterator[tuple[Tensor, T
         rows = order[start : start + _BATCH]
         left, top = rng.integers(spare + 1, size=2)
         images = crops.images[rows, top : top + _SIDE, left : left + _SIDE]
+        # A mirrored object has the same names.
         mirrored = rng.random(len(images)) < 0.5
         images[mirrored] = images[mirrored, :, ::-1]
         yield as_input(images), torch.from_numpy(crops.truths[rows])
@@ -163,6 +164,7 @@ def predict_names(model: Classifier, crops: Crops) -> np.ndarray:
     # The middle of each crop.
     start = (_ROOM - _SIDE) // 2
     images = crops.images[:, start : start + _SIDE, start : start + _SIDE]
+    # In parts, so that the activations of all crops are never in memory together.
     logits_of_parts = [model(as_input(images[i : i + 256])) for i in range(0, len(images), 256)]
     names = []
     for logits_of_kind in zip(*logits_of_parts, strict=True):

@@ -26,6 +26,7 @@ PAIRS, EACH = 1_000_000, 10_000
 
 def figures() -> list[Figure]:
     """Time and memory of each kind of model, each in a process of its own."""
+    # What is left is the memory of the pairs, not that of the packages.
     _, idle = alone(_imported)
     scored = {"dual encoder": alone(_scored_by_encoder), "pair scorer": alone(_scored_by_scorer)}
     rows = []
@@ -127,6 +128,7 @@ def write_pairs(root: Path, pairs: int, each: int) -> None:
             {
                 "item_id": names("i", item),
                 "scene_id": names("s", image),
+                # Texts recur beside other images, as captions of real benchmarks do.
                 "text_id": names("t", (row * 7 + image) % each),
                 "slot": np.where(row % CANDIDATES == 0, "c", "n"),
                 "truth": row % CANDIDATES == 0,

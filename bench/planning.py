@@ -52,6 +52,7 @@ def _figures(family: str, objects: tuple[int, int], what: str) -> list[Figure]:
 
 
 def _larger(prepared: Prepared, what: str) -> list[Figure]:
+    # The peak can only grow, so what is added to it is due to the larger plan.
     before, n = _peak(), LARGER * len(prepared.planned)
     spent = seconds(lambda: _plan(prepared, LARGER))
     return [
@@ -81,6 +82,7 @@ def _place(prepared: Prepared) -> None:
 
 
 def _graphs(prepared: Prepared) -> float:
+    # Placed before the clock starts.
     scenes = [
         place_scene(planned, prepared.vocabulary, 0, 0, 320, 240)
         for planned in prepared.planned[:PLACED]

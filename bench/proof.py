@@ -35,6 +35,7 @@ def figures() -> list[Figure]:
 def _of_size(n: int) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
+        # Written in another process: the peak of a process never falls.
         _apart(_write, n, root)
         texts = pq.read_metadata(root / "benchmarks" / NAME / "texts.parquet").num_rows
         plan, verify, peak = _apart(_prove, n, root)

@@ -78,6 +78,7 @@ def figures() -> list[Figure]:
 
 def _measured(what: str, drawn: list[Scene], points: Mapping[str, Point]) -> list[Figure]:
     """PSNR and seconds of each way to render some scenes; `what` begins the names of figures."""
+    # References first, so that a stopped run has cached what takes longest.
     references = [render_reference(scene) for scene in drawn]
     # The first scene twice, since the first image of a process takes longer.
     rendered = _in_turn([drawn[0], *drawn], points)

@@ -47,6 +47,7 @@ def _largest_ratio() -> float:
 
 def _time(part: str, length: int = LONGEST) -> float:
     """The processor time of both readers, in seconds, which other processes change little."""
+    # To the character: the readers have a limit, and a ratio needs exact lengths.
     answer = (part * (length // len(part) + 1))[:length]
     start = process_time()
     read_choice(answer, "stop", "AB", CAPTIONS)

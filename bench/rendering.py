@@ -74,6 +74,7 @@ def _render(width: int, height: int, quality: str, images: int, workers: int) ->
                 answer_times.append(time.perf_counter())
     used = _user_seconds() - used_before
     first, last = answer_times[0], answer_times[-1]
+    # Without the start of the processes, which a large world does not notice.
     rate = (len(answer_times) - 1) / (last - first)
     return _Run(rate, first=first - start, used=used / images)
 

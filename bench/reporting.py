@@ -37,6 +37,7 @@ def figures() -> list[Figure]:
             "--disable-gpu",
             "--disable-background-networking",
         ]
+        # One browser for all measurements: its start is no part of the page.
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=arguments)
 
         def first_view() -> float:

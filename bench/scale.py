@@ -173,6 +173,7 @@ def _gallery(folder: Path) -> dict[str, float]:
         noisy = embeddings + 4 * rng.normal(size=(IMAGES, WIDTH)).astype(np.float32)
         texts[start : start + IMAGES] = noisy / np.linalg.norm(noisy, axis=1, keepdims=True)
     np.save(folder / "images.npy", embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True))
+    # Mapped again below, so that they count as files and not as memory of this process.
     del texts, embeddings
     mapped = [np.load(folder / f"{side}.npy", mmap_mode="r") for side in ("images", "texts")]
 

@@ -66,6 +66,7 @@ def figures() -> list[Figure]:
         needs = _ten_texts(benchmark)
         run = _scorer(model, world, benchmark, needs, Path(folder))
         encoders = _encoders(model, world, benchmark, needs)
+        # In turn, since the speed of a machine varies.
         timed = [(seconds(encoders), seconds(run)) for _ in range(5)]
         loop = repeated(
             "SugarCrepe's way",
@@ -137,6 +138,7 @@ def _scorer(
     model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs, folder: Path
 ) -> Callable[[], object]:
     def run() -> None:
+        # A new cache each time: nothing must be found in it.
         with (
             tempfile.TemporaryDirectory(dir=folder) as out,
             tempfile.TemporaryDirectory(dir=folder) as cache,
@@ -175,6 +177,7 @@ def _one_by_one(model: DualEncoder, world: World, benchmark: Benchmark, needs: N
     """Two texts an image, as SugarCrepe's items have; LOOPED pairs in all."""
     for scene_id, texts in list(_texts_of_images(needs).items())[: LOOPED // 2]:
         picture = model.encode_images([model.prepare(_opened(world, scene_id))])
+        # Encoded again for each image, as those loops do.
         for text_id in texts[:2]:
             np.vdot(picture, model.encode_texts([benchmark.text_of[text_id]]))
 

@@ -16,5 +16,6 @@ def figures() -> list[Figure]:
 
 
 def _answer(module: str) -> float:
+    # A new process each time: what counts is the import.
     command = [sys.executable, "-c", f"from {module} import main; main(['--help'])"]
     return seconds(lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True))

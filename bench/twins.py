@@ -75,6 +75,7 @@ def _figures_of_model(name: str, preference: float, shared: float) -> list[Figur
         rng = np.random.default_rng(draw)
         alone = [draw_margins(split, preference, shared, False, rng) for split in (UNSEEN, SEEN)]
         twins = [draw_margins(split, preference, shared, True, rng) for split in (UNSEEN, SEEN)]
+        # Matching asks for the sum of two margins, in which the preference cancels.
         pairs = [margins[0::2] + margins[1::2] for margins in twins]
         for of_design, margins in zip(
             shares_of_designs.values(), (alone, twins, pairs), strict=True

@@ -54,6 +54,7 @@ def form_spread(scores: np.ndarray) -> FormSpread:
     n_learners, n_forms = scores.shape
     mean = scores.mean()
     of_learners, of_forms = scores.mean(axis=1), scores.mean(axis=0)
+    # One score a cell, so the interaction and chance cannot be told apart.
     rest = scores - of_learners[:, None] - of_forms[None, :] + mean
 
     forms_freedom, rest_freedom = n_forms - 1, (n_learners - 1) * (n_forms - 1)

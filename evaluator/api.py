@@ -56,6 +56,7 @@ class Evaluation:
     @property
     def verdict(self) -> Verdict:
         """Whether the model composes: a kind of a closed list, and a sentence."""
+        # Verdicts read pooled results; those of one run have one entry.
         return judge(pool_runs([self.results])[0])
 
     def to_pandas(self) -> pd.DataFrame:
@@ -132,7 +133,8 @@ class Evaluation:
         if not self.results:
             return html.escape(repr(self))
         headlines = "".join(f"<p>{html.escape(line)}</p>" for line in self._headlines)
-        charts = "".join(figure.svg() for figure in gap(pool_runs([self.results])))
+        figures_of_gap = gap(pool_runs([self.results]))
+        charts = "".join(figure.svg() for figure in figures_of_gap)
         return headlines + self.table().to_html(index=False) + charts + self._failures()
 
     def _failures(self) -> str:
@@ -304,6 +306,7 @@ def _evaluated(
     from evaluator.report.files import write_latex
     from evaluator.scoring.store import Process
 
+    # Each process would make a temporary folder of its own, but scores are shared through one.
     count = Process.from_environment().count
     if request.out is None and count > 1:
         raise UserError(

@@ -133,6 +133,7 @@ def _shows_options_of(*option_classes: type) -> Callable[[_Function], _Function]
                         annotation=option.type,
                     )
                 )
+        # `help()` and notebooks read this attribute before the code's own parameters.
         function.__signature__ = plain.replace(parameters=parameters)  # type: ignore[attr-defined]
         return function
 
@@ -141,6 +142,7 @@ def _shows_options_of(*option_classes: type) -> Callable[[_Function], _Function]
 
 def _take(options: dict[str, Any], option_class: type[_Options]) -> _Options:
     """Remove from `options` those of a dataclass, and return them as one."""
+    # What no class takes is left, and refused where it would have no effect.
     names = [field.name for field in fields(option_class)]  # type: ignore[arg-type]
     return option_class(**{name: options.pop(name) for name in names if name in options})
 
@@ -199,10 +201,12 @@ def render(
         UserError: options are impossible, the disk has no room, or rendering failed.
     """
     render_options = _take(options, RenderOptions)
+    # An option without effect would look as if it had one.
     if shard and render_options.exposed_negatives:
         raise UserError(
             "--exposed-negatives is about texts and a shard has none; give it to `gen merge`."
         )
+    # What may be refused comes before anything is written.
     part = parse_shard(shard)
     device = find_device(render_options.device or "auto")
     rendering = _rendering(render_options, device, part)
@@ -260,25 +264,25 @@ def ladder(
     """
     request = LadderRequest(factor, steps)
     options = WorldOptions(
-        family=family or ("clevr-many" if request.n_distractors else "clevr"),
+        family=family or _ladder_family(request),
         scenes=str(scenes),
         resolution=resolution,
         environments=tuple(environments),
         seed=seed,
     )
     prepared = prepare_ladder(options, request)
-    device = find_device(device or "auto")
+    rendering = Rendering(quality, (), find_device(device or "auto"))
     root = _local(out or prepared.folder_name)
+    farm = _farm(workers, "local", None, rendering.device)
     _write_ladder(
-        prepared,
-        root,
-        name=f"ladder-{factor}",
-        quality=quality,
-        device=device,
-        workers=workers,
-        progress=progress,
+        prepared, root, name=f"ladder-{factor}", rendering=rendering, farm=farm, progress=progress
     )
     return _finished(root, out)
+
+
+def _ladder_family(request: LadderRequest) -> str:
+    """The default family: scenes with distractors need one that allows many objects."""
+    return "clevr-many" if request.n_distractors else "clevr"
 
 
 def _write_ladder(
@@ -286,9 +290,8 @@ def _write_ladder(
     root: Path,
     *,
     name: str,
-    quality: str,
-    device: str,
-    workers: int | None,
+    rendering: Rendering,
+    farm: Farm,
     progress: Progress,
 ) -> None:
     """Plan, render and describe a world of ladders on this machine.
@@ -297,16 +300,15 @@ def _write_ladder(
         prepared: the prepared world.
         root: its folder.
         name: of the benchmark.
-        quality: of the images.
-        device: one of settings.DEVICES.
-        workers: as of `render`.
+        rendering: of its images.
+        farm: what renders them.
         progress: where progress is reported.
     """
-    rendering = Rendering(quality, (), device).request
-    work = work_of(plan_world(prepared, root), rendering)
-    worker_farm = _farm(workers, "local", None, device)
-    _log_work(work, root, device, worker_farm)
-    render_work(work, root, root, worker_farm, progress)
+    # Before the plan is written: it is refused where Blender is missing.
+    request = rendering.request
+    work = work_of(plan_world(prepared, root), request)
+    _log_work(work, root, rendering.device, farm)
+    render_work(work, root, root, farm, progress)
     describe_world(
         root,
         Dataset.open(root).world,
@@ -356,6 +358,7 @@ def render_on_slurm(
     check_device(device)
     rendering = _rendering(render_options, device)
     slurm = _slurm(slurm_options, device)
+    # Before a world is planned: without sbatch nothing can be submitted.
     slurm.check()
     stored, root = _stored_plan(planned, render_options, rendering, options)
     work = work_of(stored, rendering)
@@ -418,6 +421,7 @@ def slurm_script(planned: str | Path | None = None, **options: Any) -> SlurmScri
         )
     else:
         cost = f"{n_scenes:,} images on {n_jobs} jobs with a GPU each; {device} has not been timed."
+    # The folder that `Array` uses, so that the script is the one that would be submitted.
     logs = root.with_name(f"{root.name}.shards") / "logs"
     return SlurmScript(slurm.script(logs, n_jobs), cost)
 
@@ -547,6 +551,7 @@ def describe_texts(
 
     old_benchmark = choose_benchmark(opened, benchmark)
     holdout = Holdout.from_dict(old_benchmark.holdout_block())
+    # The same default for the same request, so that a second call finds its benchmark again.
     if name is None:
         name = f"{design_of(holdout).benchmark_name(holdout)}-{text_options.default_suffix}"
     else:
@@ -617,6 +622,7 @@ def turn_counts(
     Returns:
         Numbers of scenes by benchmark and split; empty for designs that do not share scenes.
     """
+    # One design draws all holdouts of a world.
     design = design_of(holdouts[0])
     if not design.shares_scenes:
         return {}
@@ -666,6 +672,7 @@ def _stored_plan(
     part = rendering.get("shard")
     suffix = "-shard-{}-of-{}".format(*part) if part else ""
     if planned is not None:
+        # A plan says what its scenes hold; an option beside it would have no effect.
         if content:
             option = next(iter(content)).replace("_", "-")
             raise UserError(
@@ -692,6 +699,7 @@ def _stored_plan(
 def _farm(workers: int | None, farm: str, address: str | None, device: str) -> Farm:
     if address and farm == "local":
         raise UserError(f"--address {address} is the address of a Ray cluster; add --farm ray.")
+    # Only of this machine: the nodes of a cluster cannot be looked at from here.
     gpus = find_gpus(device) if farm == "local" else ()
     return Farm(workers or len(gpus) or default_workers(), farm == "ray", address, gpus)
 
@@ -707,6 +715,7 @@ def _log_work(
         objects = f", {numbers} objects each"
     workers = f"with {farm.workers} worker{'s' * (farm.workers > 1)}"
     time = f"on {device}, which has not been timed, {workers}"
+    # Only processors were timed (docs/engines.md).
     if device == "cpu":
         time = f"about {duration(work.seconds(farm.workers))} {workers} on an idle machine"
     logger.info(

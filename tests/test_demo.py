@@ -36,6 +36,7 @@ def plan_digest(dataset: Path) -> str:
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:8]
 
 
+@pytest.mark.full
 def test_the_table_was_made_from_the_plan_of_today(tmp_path: Path) -> None:
     """A change of the planner changes the demo's images: run it again, and write its table anew."""
     render = shlex.split(demo_commands(tmp_path)[0])

@@ -152,6 +152,7 @@ def records_of(file: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
 
 def _json_records(file: Path, listed: Sequence[str]) -> Iterator[Record]:
     for key, values in json_rows(file):
+        # Cola has its questions as lists, without names of their parts.
         if isinstance(values, list) and len(values) == len(listed):
             values = dict(zip(listed, values, strict=True))
         if not isinstance(values, dict):

@@ -134,6 +134,7 @@ class BenchmarkSource:
 
     def record(self) -> dict[str, Any]:
         """The entries `dataset` and `external` of run.json; one of them is None."""
+        # Absolute, since commands that read the run may start in another folder.
         path = str(self.path.resolve())
         if self.name is None:
             return {"dataset": path, "external": None}
@@ -334,6 +335,7 @@ def read_own_table(path: Path, images: Path | None) -> PublishedBenchmark:
     folder = images or path.parent
     pictures: dict[str, Picture] = {}
     for row, name in enumerate(texts(table, "image"), 1):
+        # An image has a row for each of its texts.
         if name in pictures:
             continue
         file = file_in(folder, name)

@@ -40,6 +40,7 @@ def export() -> None:
 @click.option("--organization", required=True, help="Who ran the evaluation.")
 @click.option(
     "--relationship",
+    # RELATIONSHIPS of evaluator.exports.every_eval_ever, which is slow to import.
     type=click.Choice(["first_party", "third_party", "collaborative", "other"]),
     default="third_party",
     help="What the evaluator is to the model's developer.",
@@ -111,4 +112,5 @@ def mteb(
         model_revision=model_revision,
         dataset_revision=dataset_revision,
     )
-    result({"files": [str(file) for file in files]}, as_json, "\n".join(map(str, files)))
+    names = [str(file) for file in files]
+    result({"files": names}, as_json, "\n".join(names))

@@ -38,6 +38,7 @@ def hard_texts(corpus: Path, out: Path, seed: int) -> None:
         text = read_text(corpus, MOST_LIST)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{corpus} cannot be read ({error}); give a file of JSON lines.") from None
+    # Not splitlines: it would also break a caption at other separators, such as U+2028.
     lines = add_hard_texts(text.split("\n"), corpus=str(corpus), seed=seed)
     write_text(out, "".join(f"{line}\n" for line in lines))
     say(
@@ -49,4 +50,5 @@ def hard_texts(corpus: Path, out: Path, seed: int) -> None:
 
 def _count_with(entry: str, lines: Sequence[str]) -> int:
     """How many lines of JSON have texts under an entry, such as `negatives`."""
+    # The lines are those of `add_hard_texts`, which writes an entry without texts as {}.
     return sum(f'"{entry}": {{}}' not in line for line in lines)

@@ -175,6 +175,7 @@ def run_as_job(context: click.Context, slurm: "Slurm") -> None:
     from generator.base.slurm import run_job
 
     slurm.check()
+    # The last --farm decides, so that the job runs the command and submits no job of its own.
     words = [str(context.info_name), *context.meta[WORDS], "--farm", "local"]
     digest = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:8]
     folder = Path(f"score-{context.info_name}-{digest}.slurm")
@@ -187,12 +188,14 @@ def run_as_job(context: click.Context, slurm: "Slurm") -> None:
     )
     main = "from evaluator.cli.main import main; main(prog_name='score')"
     if run_job(["-c", main, *words], log=log, slurm=slurm, printed=printed):
+        # A command that fails says why in the last line of its log.
         last_line = ""
         for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
             if line.strip():
                 last_line = line
         raise UserError(f"The job failed ({last_line}); mend that and run the same command again.")
     click.echo(printed.read_text(encoding="utf-8"), nl=False)
+    # After a failure the folder stays, with the log that says why.
     shutil.rmtree(folder)
 
 

@@ -110,6 +110,7 @@ def generate(
 @_SPLITS
 @click.option(
     "--captions",
+    # FEWEST of evaluator.audits.embeddings, which is too slow to import for a help text.
     type=click.IntRange(min=4),
     default=24,
     help="Maximum number of captions, drawn by seed.",

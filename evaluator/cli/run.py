@@ -172,6 +172,7 @@ def _check_run(
     turns: Sequence[str | None] = [benchmark]
     if is_rotation:
         turns = names_of_turns(dataset, benchmark)
+    # A spec with {turn} names a model for each turn, any of which may be missing.
     for turn in turns:
         for model in models:
             check_early(read_spec(of_turn(model, turn)), device=options["device"])
@@ -237,6 +238,7 @@ def _evaluate_all(
             spec = of_turn(model, turn)
             of_run = {**options, "out": folder}
             evaluation = evaluate(spec, opened, progress=Bar(), **of_run)
+            # Of several processes only the main one has results.
             if not evaluation.results:
                 continue
             evaluations.append(evaluation)
@@ -439,6 +441,7 @@ def _form_name(options: dict[str, Any]) -> str:
         return f"{ATTRIBUTES}-{options['vocabulary']}"
     if options["form"] != DESCRIBE:
         return str(options["form"])
+    # All that changes what is asked, so that each form of a model's run has a folder of its own.
     parts = [DESCRIBE, options["answer"], options["vocabulary"]]
     if options["relations"]:
         parts.append("relations")

@@ -145,6 +145,7 @@ def leaderboard(
         return
     from evaluator.submissions.pages import board_as_text, describe_refusals, write_board
 
+    # Every run is measured anew from its scores; no table of a sender is read.
     with tempfile.TemporaryDirectory() as tables:
         board = assemble(found_sources, Path(tables))
         pages = write_board(board, out, title=title or _title_of(board), pools_forms=pools_forms)
@@ -154,6 +155,7 @@ def leaderboard(
     if not as_json:
         say(board_as_text(out))
     result(data, as_json, str(pages[0]))
+    # The site is written all the same, without what was refused; the status tells a script.
     if board.refused:
         context.exit(_REFUSED)
 
@@ -167,6 +169,8 @@ def _check_folders(sources: Sequence[str]) -> None:
                 f"{folder} is not a finished run; give a folder written by `score run`, or a "
                 f"submission."
             )
+        # A run and a submission have their record in the folder, a board those of its entries
+        # below.
         has_record = any(folder.glob("*.json")) or any(folder.glob("*/*.json"))
         if folder.is_dir() and not has_record:
             raise UserError(

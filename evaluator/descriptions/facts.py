@@ -109,6 +109,7 @@ def is_held_out(question: AttributeQuestion, truth: ImageTruth) -> bool | None:
     Returns:
         None if it is not the value of a binding under test.
     """
+    # Values of one kind are held out with categories; those of other kinds are no test of it.
     if not truth.held_out or question.truth.kind != truth.tested_kind:
         return None
     return truth.binding_of(question.object_index) in truth.held_out

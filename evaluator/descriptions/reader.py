@@ -168,6 +168,7 @@ def _record_of(reading: Readings) -> ImageTruth:
         reading.truth,
         objects=tuple(objects),
         relations={},
+        # What is tested and held out is known of the image, not of a text about it.
         tested_kind=None,
         held_out=frozenset(),
         held_out_relations=frozenset(),

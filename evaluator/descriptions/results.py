@@ -170,6 +170,7 @@ def rows_as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
         CSV with a line of names; what is not known is empty.
     """
     file = io.StringIO()
+    # The csv module ends lines by CR LF unless told otherwise.
     writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)

@@ -87,6 +87,7 @@ def write_record(named: NamedRun, submission: Submission, out: Path) -> tuple[Pa
     folder = Path("data") / collection / developer / model
     evaluation_id = f"{collection}/{submission.model_id}/{submission.timestamp}"
 
+    # The questions first: the aggregate names the digest and the number of their lines.
     samples = []
     for sample in _samples(run, results, submission, evaluation_id):
         samples.append(json.dumps(sample, ensure_ascii=False, allow_nan=False))
@@ -206,6 +207,7 @@ def _metric_config(row: Mapping[str, Any]) -> dict[str, Any]:
 def _score_details(row: Mapping[str, Any], level: float | None) -> dict[str, Any]:
     """The value of a row with its interval and what else is known of it."""
     uncertainty: dict[str, Any] = {"num_samples": row["items"]}
+    # In the schema an interval has both ends and a level, or is left out.
     if row["low"] is not None and row["high"] is not None and level is not None:
         uncertainty["confidence_interval"] = {
             "lower": row["low"],
@@ -246,6 +248,7 @@ def _interaction(run: Run, item: Mapping[str, Any]) -> dict[str, Any]:
     """A question, the texts that it compares, their scores, and whether it is right."""
     images = list(dict.fromkeys(item["images"]))
     digests = {}
+    # Images of a published benchmark are files of others, which no world records.
     if run.world is not None:
         digests = {f"sha256 of {scene}": _image_digest(run, scene) for scene in images}
     raw = f"Which text is true of the image? Images: {', '.join(images)}."
@@ -306,8 +309,11 @@ def _best_text(item: Mapping[str, Any]) -> str:
 
 def _result_id(row: Mapping[str, Any]) -> str:
     """An id of a row, the same for every model."""
-    names = (*(row[name] for name in LABELS), row["n"], row["split"], row["minus"], row["average"])
-    return _slug("/".join("" if name is None else str(name) for name in names), keep="/")
+    parts = []
+    for name in (*LABELS, "n", "split", "minus", "average"):
+        value = row[name]
+        parts.append("" if value is None else str(value))
+    return _slug("/".join(parts), keep="/")
 
 
 def _evaluation_name(results: Results, row: Mapping[str, Any]) -> str:

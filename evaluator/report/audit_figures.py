@@ -106,6 +106,7 @@ def by_frequency(
                 {
                     "series": atom["atom"].split()[0],
                     "group": atom["atom"],
+                    # An atom that training never names stands at 0.
                     "x": captions.get("train", 0),
                     "y": captions[split],
                 }
@@ -147,6 +148,7 @@ def by_overlap(
         records_of[name] = []
         for side in ("positive", "negative"):
             for order, match in enumerate(("perfect", "close", "none")):
+                # A side without bindings has no shares.
                 percent = 100 * (sides[side][match] or 0)
                 records_of[name].append(
                     {"x": side, "series": match, "order": order, "value": percent}

@@ -288,6 +288,7 @@ def by_steps(entries: Sequence[Results], protocol: str) -> list[Figure]:
     for entry in entries:
         rows = [row for row in entry["rows"] if row["protocol"] == protocol and is_reported(row)]
         for row in rows:
+            # A half point is a place on the axis of this figure, and no accuracy.
             if row["metric"] == HALF_POINT or row["is_gap"] or row["error"]:
                 continue
             factor, magnitude = read_step(row["kind"])
@@ -361,7 +362,10 @@ def _draw_counts(entry: Results, protocol: str, *, name: str, entry_name: str) -
     panels: dict[str, list[Spec]] = {}
     cells_of_group = by_key(((cell["skill"], cell["level"]), cell) for cell in cells)
     for (skill, level), same in cells_of_group.items():
-        fits = [fit for fit in entry["fits"] if (fit["skill"], fit["level"]) == (skill, level)]
+        fits = []
+        for fit in entry["fits"]:
+            if (fit["skill"], fit["level"]) == (skill, level):
+                fits.append(fit)
         for x, series in _axes_of_counts(same):
             panel = (
                 f"{skill}, {level}, by {x.removeprefix('n_')} "

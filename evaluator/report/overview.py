@@ -136,6 +136,7 @@ def side_by_side(
     gaps = _gaps_of(lines, every_gap)
     pooled = ["blocks", "runs"] if any(entry["runs"] > 1 for entry in entries) else []
     all_rows = [row for line in lines for row in line.rows.values()]
+    # A column of 100% in every line would say nothing.
     has_ceilings = any(has_low_ceiling(row) for row in all_rows)
     is_in_words = any("unread" in row for row in all_rows)
 
@@ -272,6 +273,7 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
         texts.append((number(row["chance"], row["unit"]), row["chance"]))
         if has_ceilings:
             texts.append((number(row.get("ceiling"), row["unit"]), row.get("ceiling")))
+        # What is covered is said of an interval; a row without one has nothing to cover.
         claim = row["population"] if row["low"] is not None else ""
         texts += [(row["average"], None), (claim, None)]
 
@@ -303,7 +305,8 @@ def _count_texts(row: Any) -> list[tuple[str, float | None]]:
     for name in ("items", "clusters"):
         texts.append((f"{row[name]:,}", row[name]))
     for name in ("ties", "unscored"):
-        texts.append(("" if row[name] is None else str(row[name]), row[name]))
+        count = row[name]
+        texts.append(("" if count is None else str(count), count))
     return texts
 
 
@@ -312,8 +315,10 @@ def _texts_of_read(row: Row, decimals: int) -> list[tuple[str, float | None]]:
     none."""
     if "unread" not in row:
         return [("", None), ("", None)]
+    n_unread = row["unread"]
     share = row["value_read"]
-    return [(str(row["unread"]), row["unread"]), (number(share, row["unit"], decimals), share)]
+    share_text = number(share, row["unit"], decimals)
+    return [(str(n_unread), n_unread), (share_text, share)]
 
 
 def varying(rows: Iterable[Any], names: Sequence[str]) -> list[str]:

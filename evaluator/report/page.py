@@ -238,6 +238,7 @@ def vega_script() -> str:
         The JavaScript, inside a function that keeps its names local.
     """
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    # A closing tag within a text of the script would end the script.
     return f"(() => {{{bundle}}})();".replace("</script", r"<\/script")
 
 
@@ -389,6 +390,7 @@ def _sections(
         # The notes are below the leaderboard, and the same for all tables.
         table = replace(table, notes=())
         about_model = f"{of_model}{sentence}" if sentence else ""
+        # What no question takes gets sections of its own below.
         own_figures = figures_of.pop(question.name, [])
         sections.append(Section(question.name, question.title, about_model, own_figures, table))
     for name, own_figures in figures_of.items():

@@ -384,6 +384,7 @@ def number(value: Any, unit: str, decimals: int = 1) -> str:
         return f"{100 * value:z.{decimals}f}"
     if unit == "count":
         return f"{value:,}"
+    # Three decimals would leave one or two digits of a small score.
     if 0 < abs(value) < 0.1:
         return f"{value:.4g}"
     return f"{value:.3f}"
@@ -406,6 +407,7 @@ def p_value(p: float | None) -> str:
         return DASH
     if p < 0.001:
         return "<.001"
+    # Three decimals would round it to 1.000.
     if p >= 0.9995:
         return "1"
     return f"{p:.3f}".lstrip("0")

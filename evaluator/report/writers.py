@@ -117,6 +117,7 @@ def markdown(table: Table) -> str:
     heads = list(table.labels)
     for column in table.columns:
         heads.append(f"{column.group}: {column.head}" if column.group else column.head)
+    # Labels at the left of their columns, numbers at the right.
     marks = ["---"] * len(table.labels) + ["---:"] * len(table.columns)
     lines = [_markdown_line(map(escape_markdown, heads)), _markdown_line(marks)]
     for line in table.lines:

@@ -299,6 +299,7 @@ def _plain_entrants(
     for name, runs in runs_of.items():
         marks = {run.place.form: SELF for run in runs}
         entrants.append(
+            # The user's own run may have the name of a submission.
             Entrant(name=f"{name} (run)", submission=None, runs=runs, marks=marks, unranked="")
         )
     return entrants

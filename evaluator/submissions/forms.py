@@ -132,6 +132,7 @@ def open_datasets(folders: Sequence[Path]) -> list[PlacedDataset]:
     for folder in folders:
         roots = [folder]
         if is_suite(folder):
+            # A suite may be fetched from others: no name in its record may lead out of its folder.
             roots = [folder_in(folder, title) for title in sorted(read_record(folder)["worlds"])]
         for root in roots:
             dataset = Dataset.open(root)

@@ -20,6 +20,7 @@ POOLS_FOLDER = "pools"
 CLAIMS_FILE = "claims.json"
 """The numbers of a run as its sender computed them, in the folder of the run."""
 
+# The files come from anybody, so that texts, lists and numbers have bounds.
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 """SHA-256, in hexadecimal."""
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]

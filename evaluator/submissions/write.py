@@ -156,6 +156,7 @@ def today() -> str:
 
 def _open_source(folder: Path) -> SubmittedSource:
     """Open a run of the user's own. Raises UserError if it cannot be compared with others."""
+    # A link would put files from elsewhere on this machine into the submission.
     check_own_files(folder)
     run = open_description(folder) or open_run(folder)
     record = run.record
@@ -239,6 +240,7 @@ def _write_run(source: SubmittedSource, folder: Path, name: str) -> None:
     else:
         claims = claims_of(read_results(run)["rows"])
     files = {RUN_RECORD: record, CLAIMS_FILE: claims}
+    # As text, so that no entry at any depth is left unchecked.
     for file, content in files.items():
         text = json_text(content)
         check_public(text, f"{file} of {run.folder}")

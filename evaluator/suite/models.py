@@ -118,6 +118,7 @@ def read_suite_models(path: Path, allow_code: bool = False) -> dict[str, SuiteMo
         except UserError as error:
             raise UserError(f"{path}: models.{name}: {error}") from None
         options = {"ask": model.ask, "run": model.run, "train": model.train}
+        # Only of a file: it may come from somebody else, unlike what the user types as --model.
         reaching = reaching_part(model.spec, options)
         if reaching is not None and not allow_code:
             raise UserError(
@@ -161,6 +162,7 @@ def check_distinct_folders(models: Sequence[str]) -> None:
     """Raise UserError if two names of models give the same name of a folder."""
     folders: dict[str, str] = {}
     for name in models:
+        # Characters that a folder's name may not have are replaced, so two names may become one.
         first = folders.setdefault(folder_name(name), name)
         if first != name:
             raise UserError(f"The models '{first}' and '{name}' share a folder; rename one.")

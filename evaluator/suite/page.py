@@ -6,8 +6,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from evaluator.report.descriptions.page import write_description_page
 from evaluator.report.page import write_page
 from evaluator.report.table import Column, Table
@@ -103,17 +101,17 @@ def _render(result: SuiteResult, links: dict[tuple[str, str], str]) -> str:
     )
 
 
-def table_html(table: Table) -> Markup:
+def table_html(table: Table) -> str:
     """Write a table of a suite for another page.
 
     Args:
         table: The table.
 
     Returns:
-        The table with its notes, as HTML that needs no escaping.
+        The table with its notes as HTML. Templates do not escape it: Jinja has marked it as safe.
     """
     template = page_environment("evaluator", "suite").get_template("table.html.jinja")
-    show: Callable[..., Markup] = vars(template.module)["show"]
+    show: Callable[..., str] = vars(template.module)["show"]
     return show(table, _groups(table))
 
 

@@ -185,6 +185,7 @@ def _runs_of_turns(
     for run in world.runs:
         if not _can_answer(model, run):
             continue
+        # A model that was trained elsewhere is there once for each turn; its seed is not known.
         for seed in model.seeds if model.method else (None,):
             spec: Value
             if seed is not None:
@@ -273,6 +274,7 @@ def _can_answer(model: SuiteModel, run: SuiteRun) -> bool:
 def _training(dataset: Path, model: SuiteModel, seed: int, options: Mapping[str, Any]) -> Stage:
     """The stage that trains a model on each turn of a rotation."""
     spec = {"model": model.spec.replace(WORLD, dataset.name)} if model.spec else {}
+    # The user's options come last here too.
     own = {"turns": True, "seed": seed, "device": options["device"]}
     return new_stage(f"score train {model.method}", dataset, **{**spec, **own, **model.train})
 
@@ -318,10 +320,12 @@ def count_questions(run: PlannedRun) -> int:
     total = 0
     for name in run.turns or (run.benchmark,):
         benchmark = dataset.benchmark(name)
+        # An image is described once, whatever its items ask about it.
         if run.stage.options.get("form") == "describe":
             total += benchmark.splits.num_rows
             continue
         for row in benchmark.items["protocol"].value_counts().to_pylist():
+            # Items of train are there to learn from; no run asks them.
             is_asked = row["values"] != TRAIN and (not protocols or row["values"] in protocols)
             if not is_asked:
                 continue

@@ -96,6 +96,7 @@ def to_rgb(image: Image.Image) -> Image.Image:
         levels = np.asarray(image).astype(np.int64)
         if levels.min() < 0 or levels.max() > _MOST_OF_SIXTEEN:
             raise ValueError("its pixels are integers of 32 bits, expected 8 or 16 bits")
+        # To the nearest level of 8 bits, in integers.
         rounded = (levels + _LEVELS_A_STEP // 2) // _LEVELS_A_STEP
         image = Image.fromarray(rounded.astype(np.uint8))
     elif image.mode.startswith("F"):

@@ -63,9 +63,12 @@ def read_bounded(
     process: AnsweringProcess | None = None
     try:
         for file in files:
+            # One process reads all files, and without files none is started.
             if process is None:
                 process = AnsweringProcess(__name__)
-                process.send({"sees": list(map(str, sees)), "writes": list(map(str, writes))})
+                readable = [str(path) for path in sees]
+                writable = [str(path) for path in writes]
+                process.send({"sees": readable, "writes": writable})
             process.send(
                 {
                     "function": function,

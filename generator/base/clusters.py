@@ -98,7 +98,7 @@ class Clusters:
         distinct_names, weight_rows = np.unique(names, return_inverse=True)
         weights, known_bindings = _binding_weights(distinct_names.tolist())
         factors = _factors(known_bindings)
-        n_values, n_objects = (len(set(codes.tolist()) - {-1}) for codes in factors.T)
+        n_values, n_objects = (_count_codes(codes) for codes in factors.T)
         least_values, least_objects = vocabulary or (0, 0)
         return cls(
             codes=_codes(clusters),
@@ -180,6 +180,7 @@ def _binding_weights(scenes: Sequence[str]) -> tuple[np.ndarray, list[str]]:
     for row, bindings in enumerate(bindings_of_scene):
         for binding in bindings:
             weights[row, column[binding]] += 1
+    # A scene without bindings keeps its row of zeros.
     length = np.sqrt(np.square(weights).sum(axis=1, keepdims=True))
     return np.divide(weights, length, out=weights, where=length > 0), known
 
@@ -193,6 +194,11 @@ def _factors(bindings: Sequence[str]) -> np.ndarray:
     values = _codes([value for value, _, _ in parts])
     objects = _codes([category for _, _, category in parts])
     return np.stack([values, objects], axis=1)
+
+
+def _count_codes(codes: np.ndarray) -> int:
+    """The number of distinct codes; -1 stands for no name."""
+    return len(set(codes.tolist()) - {-1})
 
 
 def _strings(values: Sequence[str] | np.ndarray) -> np.ndarray:

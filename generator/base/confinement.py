@@ -29,11 +29,13 @@ _ALL = ((1 << 13) - 1, (1 << 14) - 1, (1 << 15) - 1)
 """All file rights of Landlock 1, 2 and 3."""
 _CONNECT = 0b11
 """Rights to bind and connect TCP sockets, from Landlock 4 on."""
+# Landlock 4 came with Linux 6.7.
 _VERSION_OF_TCP = 4
 _PATH_BENEATH = 1
 """The kind of rule that gives rights below a folder."""
 _SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES = 1, 38
 """Options of prctl."""
+# Where systems keep shared libraries, and the devices that Python and its libraries open.
 _SYSTEM = ("/usr", "/lib", "/lib64", "/nix/store", "/dev/null", "/dev/urandom")
 
 

@@ -19,7 +19,7 @@ as the items show less of the vocabulary than all of it (finite-population corre
 section 2.6). About *values and objects like these*, all of them vary.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -182,11 +182,14 @@ class MeanEstimate:
         """
         if not self.known:
             return np.nan, np.nan
-        reach = float(special.stdtrit(self.freedom, (1 + level) / 2) * np.sqrt(self.variance))
+        quantile = special.stdtrit(self.freedom, (1 + level) / 2)
+        reach = float(quantile * np.sqrt(self.variance))
         if np.isnan(self.centre):
             return self.value - reach, self.value + reach
+        # The delta method: the derivative of the logit is 1 / (p (1 - p)).
         in_logits = reach / (self.centre * (1 - self.centre))
         low, high = expit(logit(self.centre) + np.array([-in_logits, in_logits]))
+        # The centre is drawn towards 1/2, so the mean itself can lie outside.
         return min(float(low), self.value), max(float(high), self.value)
 
     def p(self, null: float = 0.0) -> float:
@@ -207,9 +210,12 @@ class MeanEstimate:
         if np.isnan(self.centre):
             distance = self.value - null
         else:
+            # A chance level of 0 or 1 has no logit.
             null = float(np.clip(null, 1e-9, 1 - 1e-9))
-            distance = (logit(self.centre) - logit(null)) * self.centre * (1 - self.centre)
-        return float(2 * special.stdtr(self.freedom, -abs(distance) / np.sqrt(self.variance)))
+            in_logits = logit(self.centre) - logit(null)
+            distance = in_logits * self.centre * (1 - self.centre)
+        t = abs(distance) / np.sqrt(self.variance)
+        return float(2 * special.stdtr(self.freedom, -t))
 
 
 @dataclass(frozen=True)
@@ -345,16 +351,19 @@ class CrossedMeans:
             nothing = MeanEstimate(mean, {}, 0.0, scale.centre)
             return Estimates(nothing, nothing, {})
 
+        # Step 1: sums of squares. Step 2: components, moderated by the guesses. Step 3: the claims.
         squares = np.array([self._sum_of_squares(i, totals) for i in range(len(self._factors))])
         if share:
             # The noise of the half cells of `shrunk_share`: without it a share of 1 had none.
             squares[-1] += 0.5 * float(np.square(self._cell_weights).mean())
         components, covariance = self._solve(squares, self._guesses(scale))
-        by_name = {f.name: float(v) for f, v in zip(self._factors, components, strict=True)}
+        component_of = {}
+        for factor, component in zip(self._factors, components, strict=True):
+            component_of[factor.name] = float(component)
         return Estimates(
             self._mean_estimate(mean, scale, components, covariance, self._vocabulary_coefficients),
             self._mean_estimate(mean, scale, components, covariance, self._wider_coefficients),
-            by_name,
+            component_of,
         )
 
     def anticipate(
@@ -392,7 +401,8 @@ class CrossedMeans:
             0.9
         """
         items = self._effective_items
-        return float((np.clip(share, 0, 1) * items + 0.5) / (items + 1))
+        right_items = np.clip(share, 0, 1) * items + 0.5
+        return float(right_items / (items + 1))
 
     def _scale_of_share(self, mean: float) -> _Scale:
         centre = self.shrunk_share(mean)
@@ -401,9 +411,10 @@ class CrossedMeans:
 
     def _scale(self, totals: np.ndarray, mean: float, variance: float) -> _Scale:
         residuals = totals - self._cell_weights * mean
+        # Pooled items of weight 0 would divide by zero.
         used = self._cell_weights > 0
-        outcome_variance = float((np.square(residuals[used]) / self._cell_weights[used]).sum())
-        return _Scale(outcome_variance, variance * _flattening())
+        squared_by_cell = np.square(residuals[used]) / self._cell_weights[used]
+        return _Scale(float(squared_by_cell.sum()), variance * _flattening())
 
     def _guesses(self, scale: _Scale) -> np.ndarray:
         """The prior guess of each factor's variance (f,), on the scale of the outcomes."""
@@ -448,11 +459,7 @@ class CrossedMeans:
     def _moments(self) -> _Moments:
         """What the design says about the sums of squares of all factors."""
         count = len(self._factors)
-        weights = self._cell_weights[:, None]
-        designs = [factor.design for factor in self._factors]
-        if max(design.shape[0] * design.shape[1] for design in designs) <= _MOST_ENTRIES_DENSE:
-            # A sparse product of few entries takes longer to prepare than to compute.
-            designs = [design.toarray() for design in designs]
+        designs = self._designs_for_products()
         weighted_designs = [_rows_times(design, self._cell_weights) for design in designs]
         expected = np.zeros((count, count))
         products: list[np.ndarray | None] = []
@@ -463,35 +470,43 @@ class CrossedMeans:
             # with A_j = M D_j = D'W D_j - R (N'W D_j).
             levels = factor.design.shape[1]
             levels_by_cell = designs[i].T
-            removed = (levels_by_cell @ (weights * factor.nuisance)) @ self._inverses[i]
-            exact = levels <= _MOST_LEVELS_EXACT
-            matrices = np.zeros((count, levels, levels)) if exact else None
+            nuisance_totals = levels_by_cell @ (self._cell_weights[:, None] * factor.nuisance)
+            removed = nuisance_totals @ self._inverses[i]
+            is_exact = levels <= _MOST_LEVELS_EXACT
+            matrices = []
             for j, weighted in enumerate(weighted_designs):
                 shared = levels_by_cell @ weighted
                 of_nuisance = weighted.T @ factor.nuisance
-                if matrices is not None:
-                    cross = shared @ (of_nuisance @ removed.T)
-                    fitted = removed @ (of_nuisance.T @ of_nuisance) @ removed.T
-                    matrices[j] = _as_dense(shared @ shared.T) - cross - cross.T + fitted
-                    expected[i, j] = np.trace(matrices[j])
+                if is_exact:
+                    matrix = _covariance_of_totals(shared, of_nuisance, removed)
+                    expected[i, j] = np.trace(matrix)
+                    matrices.append(matrix)
                 else:
-                    # The same trace without the matrix itself.
-                    cross_trace = np.sum(removed * (shared @ of_nuisance))
-                    fitted_trace = np.sum((removed.T @ removed) * (of_nuisance.T @ of_nuisance))
-                    expected[i, j] = _sum_of_squares(shared) - 2 * cross_trace + fitted_trace
+                    expected[i, j] = _trace_of_totals(shared, of_nuisance, removed)
             freedom[i] = max(0, levels - np.linalg.matrix_rank(factor.nuisance))
+
             own_squares = _sum_of_squares(levels_by_cell @ weighted_designs[i])
             if expected[i, i] <= _ROUNDING * own_squares:
                 # Names take up all that this factor could say: few scenes of many names.
                 expected[i] = 0
                 freedom[i] = 0
                 products.append(np.zeros((count, count)))
-            elif matrices is None:
-                products.append(None)
-            else:
-                flat = matrices.reshape(count, -1)
+            elif is_exact:
+                # tr(C_j C_k) of symmetric matrices is the sum of the products of their entries.
+                flat = np.stack(matrices).reshape(count, -1)
                 products.append(flat @ flat.T)
+            else:
+                products.append(None)
         return _Moments(expected, products, freedom)
+
+    def _designs_for_products(self) -> Sequence[sparse.csr_array | np.ndarray]:
+        """The design of each factor, dense where that makes products faster."""
+        designs = [factor.design for factor in self._factors]
+        most_entries = max(design.shape[0] * design.shape[1] for design in designs)
+        if most_entries <= _MOST_ENTRIES_DENSE:
+            # A sparse product of few entries takes longer to prepare than to compute.
+            return [design.toarray() for design in designs]
+        return designs
 
     def _solve(self, squares: np.ndarray, guesses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The variance components (f,) and their covariance (f, f), by moderated moments.
@@ -507,6 +522,7 @@ class CrossedMeans:
         """
         moments = self._moments
         prior_freedom = np.array([self._prior.freedom[factor.name] for factor in self._factors])
+        # Above 0, so that a guess that counts as nothing still makes the system solvable.
         prior_freedom = np.maximum(prior_freedom, 1e-6)
         prior_freedom[-1] = max(prior_freedom[-1], _FREEDOM_OF_NOISE - moments.freedom[-1])
         # No component becomes 0, because an equation would then weigh without end.
@@ -588,7 +604,8 @@ def satterthwaite(parts: np.ndarray, freedom: np.ndarray) -> float:
     used = parts != 0
     if not used.any():
         return 0.0
-    return float(parts.sum() ** 2 / (parts[used] ** 2 / freedom[used]).sum())
+    by_part = parts[used] ** 2 / freedom[used]
+    return float(parts.sum() ** 2 / by_part.sum())
 
 
 def variance_of_difference(first: float, second: float) -> float:
@@ -634,6 +651,30 @@ def _as_dense(matrix: sparse.csr_array | np.ndarray) -> np.ndarray:
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
+def _covariance_of_totals(
+    shared: sparse.csr_array | np.ndarray, of_nuisance: np.ndarray, removed: np.ndarray
+) -> np.ndarray:
+    """C_j = A_j A_j' of `_moments`, multiplied out so that A_j itself is never made dense.
+
+    Args:
+        shared: (levels, levels of j) D'W D_j.
+        of_nuisance: (levels of j, p) the transpose of N'W D_j.
+        removed: (levels, p) R.
+    """
+    cross = shared @ (of_nuisance @ removed.T)
+    fitted = removed @ (of_nuisance.T @ of_nuisance) @ removed.T
+    return np.asarray(_as_dense(shared @ shared.T) - cross - cross.T + fitted)
+
+
+def _trace_of_totals(
+    shared: sparse.csr_array | np.ndarray, of_nuisance: np.ndarray, removed: np.ndarray
+) -> float:
+    """The trace of `_covariance_of_totals`, without the matrix itself."""
+    cross = np.sum(removed * (shared @ of_nuisance))
+    fitted = np.sum((removed.T @ removed) * (of_nuisance.T @ of_nuisance))
+    return float(_sum_of_squares(shared) - 2 * cross + fitted)
+
+
 def _sum_of_squares(matrix: sparse.csr_array | np.ndarray) -> float:
     """The sum of the squared entries of a matrix."""
     entries = matrix if isinstance(matrix, np.ndarray) else matrix.tocsr().data
@@ -657,6 +698,7 @@ def _precision_of_squares(moments: _Moments, components: np.ndarray) -> np.ndarr
 def _nonnegative_solution(system: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Least squares with components >= 0. Columns are scaled, because components differ by orders
     of magnitude."""
+    # scipy.optimize takes long to import, and commands that estimate nothing need not wait for it.
     from scipy.optimize import nnls
 
     size = np.linalg.norm(system, axis=0)
@@ -684,7 +726,8 @@ def _factors(clusters: Clusters, first: np.ndarray, finite_bindings: bool) -> li
 
     factors = []
     if np.ptp(names, axis=0).any():
-        kind = np.repeat([0, 1], [values.shape[1], objects.shape[1]])
+        n_values, n_objects = values.shape[1], objects.shape[1]
+        kind = np.repeat([0, 1], [n_values, n_objects])
         population = np.array(clusters.vocabulary, dtype=float)[kind]
         factors.append(_Factor(NAMES, sparse.csr_array(names), constant, population, kind))
     if np.ptp(bindings, axis=0).any():
@@ -716,5 +759,7 @@ def _bindings_within(bindings: np.ndarray, trainings: np.ndarray) -> sparse.csr_
 
 def _indicators(codes: np.ndarray) -> sparse.csr_array:
     """Indicator matrix (n, distinct codes)."""
-    column = np.unique(codes, return_inverse=True)[1].reshape(-1)
-    return sparse.csr_array((np.ones(len(column)), (np.arange(len(column)), column)))
+    _, columns = np.unique(codes, return_inverse=True)
+    columns = columns.reshape(-1)
+    rows = np.arange(len(columns))
+    return sparse.csr_array((np.ones(len(columns)), (rows, columns)))

@@ -118,6 +118,8 @@ def connecting(address: str | None) -> Iterator[None]:
     """
     host, colon, port = (address or "").rpartition("//")[2].rpartition(":")
     try:
+        # An address without a port, such as auto, leaves nothing to try; Ray finds the cluster by
+        # itself.
         if colon:
             socket.create_connection((host, int(port)), timeout=_TIMEOUT).close()
         # Workers import from the current directory, which may be an untrusted dataset.

@@ -79,6 +79,7 @@ class Registry(Generic[T]):
             UserError: The name is unknown.
         """
         self.check(name)
+        # Not at start: the module may import torch, which takes seconds.
         registered: T = resolve_name(self._places[name])
         return registered
 

@@ -53,6 +53,7 @@ class Slurm:
         Raises:
             UserError: It cannot.
         """
+        # submitit's other executors run without Slurm.
         for command in ("sbatch", "srun") if self.cluster is None else ():
             if shutil.which(command) is None:
                 raise UserError(
@@ -76,6 +77,7 @@ class Slurm:
             optional["mem"] = _convert_mem(self.gigabytes)
         return _make_sbatch_string(
             command=(
+                # What submitit's own scripts run: it loads the job from the folder of logs.
                 f"{shlex.quote(sys.executable)} -u -m submitit.core._submit "
                 f"{shlex.quote(str(logs))}"
             ),
@@ -134,9 +136,11 @@ class Slurm:
         Returns:
             The job if it waits or runs, else None.
         """
+        # Only Slurm keeps jobs that a later command can look up by their id.
         if known is None or self.cluster is not None:
             return None
         job: submitit.Job[Any] = submitit.SlurmJob(logs, known)
+        # submitit asks Slurm rarely and keeps the answer; this one has to be of now.
         is_over = job.done(force_check=True) or job.state == _UNKNOWN
         return None if is_over else job
 
@@ -199,6 +203,7 @@ class _Command:
         """Run the command; returns its exit code."""
         with self._log.open("ab") as log, self._printed.open("ab") as printed:
             return subprocess.run(
+                # -P: the folder may be an untrusted dataset, and nothing is imported from there.
                 [sys.executable, "-P", *self._arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
@@ -248,6 +253,7 @@ def run_job(
     error = job.exception()
     if error is not None:
         with log.open("a", encoding="utf-8") as file:
+            # submitit's error is a whole traceback; its last line says what went wrong.
             file.write(f"Job {job.job_id}: {str(error).strip().splitlines()[-1]}\n")
         return 1
     return int(job.result())

@@ -304,7 +304,9 @@ def publish(root: Path) -> None:
         return
     local_sizes = {name: (root / name).stat().st_size for name in listed_files(root)}
     with _store(url) as files:
-        remote_sizes = {name: entry["size"] for name, entry in files.find("", detail=True).items()}
+        remote_sizes = {}
+        for name, entry in files.find("", detail=True).items():
+            remote_sizes[name] = entry["size"]
         manifests = [name for name in local_sizes if name.endswith("/manifest.json")]
         unchanged = set()
         for name in manifests:

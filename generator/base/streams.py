@@ -90,5 +90,7 @@ class Stream:
         Returns:
             `n` items in random order, whose counts differ by at most one.
         """
+        # The first shuffle draws which items come once more than the others, the second one their
+        # order.
         in_turn = self.shuffled(items)
         return self.shuffled([in_turn[i % len(in_turn)] for i in range(n)])

@@ -378,6 +378,7 @@ def read_csv(path: Path, columns: Mapping[str, pa.DataType]) -> pa.Table:
         table = pa.csv.read_csv(
             path,
             read_options=pa.csv.ReadOptions(block_size=MOST_ROW),
+            # Captions and answers may have line breaks.
             parse_options=pa.csv.ParseOptions(newlines_in_values=True),
             convert_options=options,
         )
@@ -425,7 +426,9 @@ def reason_of_csv(error: Exception) -> str:
     """
     # A KeyError writes its text in quotes.
     text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
-    reason = (text.splitlines() or [type(error).__name__])[0].rstrip(".")
+    # Arrow's messages have a stack trace after the first line, or are empty.
+    lines = text.splitlines() or [type(error).__name__]
+    reason = lines[0].rstrip(".")
     if reason.startswith("straddling object"):
         return f"a row is longer than {MOST_ROW >> 20} MiB"
     return reason

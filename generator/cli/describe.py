@@ -178,6 +178,7 @@ def describe(
         say(f"{protocol} uses words that no training text has: {', '.join(words)}")
     for line in describe_empty_cells(summary.empty_cells):
         say(line)
+    # A benchmark that was there already was audited when it was written.
     if summary.written:
         for line in audit_texts(dataset, name, summary.items):
             say(line)
@@ -291,6 +292,7 @@ def split(
         return
     if exposed_negatives:
         check_exposed(holdouts)
+    # A block that the user chose is kept, however few scenes it leaves.
     if not holdout:
         _check_default_block(opened.world, vocabulary, holdouts, display_name(dataset))
     scenes_of: dict[str, Mapping[str, int]] = {}
@@ -401,6 +403,7 @@ def audit_texts(dataset: Path, benchmark: str, items: Mapping[str, int]) -> list
     for protocol_and_kind, n in items.items():
         if not protocol_and_kind.startswith("train "):
             most_items = max(most_items, n)
+    # With fewer items the audit could not tell a reveal from chance.
     if most_items < AUDITED:
         return []
     audit = "from evaluator.cli.main import main; main()"
@@ -410,6 +413,7 @@ def audit_texts(dataset: Path, benchmark: str, items: Mapping[str, int]) -> list
         [sys.executable, "-P", "-c", audit, *arguments], capture_output=True, text=True, check=False
     )
     if process.returncode:
+        # The last line of a traceback names the error.
         reason = ["it printed nothing", *process.stderr.strip().splitlines()][-1]
         return [
             f"The texts were not audited ({reason}); run `score audit {dataset} --benchmark "

@@ -92,6 +92,7 @@ def jsonl(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> Non
     from generator.exports.training import export_jsonl
 
     opened = _open(dataset)
+    # Without a choice, all turns of a rotation: their lists share the images.
     names = [benchmark] if benchmark is not None else opened.training_names()
     benchmarks = [opened.benchmark(name) for name in names]
     counts = export_jsonl(opened, benchmarks, out=out, progress=Bar())
@@ -132,6 +133,7 @@ def clevr(
     from generator.exports.clevr import export_clevr
 
     opened = _open(dataset)
+    # CLEVR's files have these keys, so they are there without a value too.
     info = {"date": date or "", "version": version, "license": license or ""}
     scenes = export_clevr(
         opened.world, opened.benchmark(benchmark), splits=splits, info=info, out=out
@@ -365,6 +367,7 @@ def _open(folder: Path) -> "Dataset":
     files of the user."""
     from generator.dataset.reader import Dataset
 
+    # An export passes files on, so nothing may lead out of the folder.
     check_own_files(folder)
     return Dataset.open(folder)
 
@@ -392,6 +395,7 @@ def publish(folder: Path, to: str, private: bool, dry_run: bool, as_json: bool) 
 
     name, files = hub_name(to), files_to_upload(folder)
     size = sum(file.size for file in files)
+    # The list of files is for people; the result has their number and size.
     if dry_run:
         rows = [[file.path, f"{file.size:,}"] for file in files]
         say("\n".join(table([["file", "bytes"], *rows])))

@@ -45,6 +45,7 @@ def check_slurm_options(
     Raises:
         UserError: The workers run elsewhere, and the user gave such an option.
     """
+    # What was typed, not what has a value: defaults are no mistake.
     names = parameters & options_given(context).keys()
     if farm != "slurm" and names:
         raise UserError(

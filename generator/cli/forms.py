@@ -44,6 +44,7 @@ def forms(folders: tuple[Path, ...], margin: float, as_json: bool) -> None:
     worlds_of_form = [_worlds(folder) for folder in folders]
     of_first, *of_others = worlds_of_form
     common = [key for key in of_first if all(key in of_other for of_other in of_others)]
+    # Counts and factors of different worlds say nothing of forms.
     if not common:
         raise UserError(
             f"{folders[0]} and {folders[1]} have no world in common; give forms of one suite."

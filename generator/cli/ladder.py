@@ -72,5 +72,6 @@ def ladder(context: click.Context, factor: str, as_json: bool, **options: Any) -
     """
     from generator import api
 
+    # Only what was typed: the defaults are those of the API.
     dataset = api.ladder(factor, progress=Bar(), **values_given(context, options))
     print_dataset(dataset, as_json)

@@ -140,6 +140,7 @@ def _summarize(root: Path) -> dict[str, Any]:
 
     try:
         dataset = Dataset.open(root)
+    # A damaged dataset must not hide the others from `gen list`.
     except UserError as error:
         return {"images": f"cannot be used: {error.message}", "benchmarks": {}}
     manifest = dataset.world.manifest
@@ -171,6 +172,7 @@ def _counts(numbers: dict[str, int]) -> str:
 def _first_sentence(text: str | None) -> str:
     """The first sentence of a docstring or a note, on one line."""
     line = " ".join((text or "").split("\n\n")[0].split())
+    # "et al." before a capital letter does not end one.
     return re.split(r"(?<!et al)\. (?=[A-Z])", line)[0].rstrip(".")
 
 
@@ -277,6 +279,7 @@ def preview(
     from generator.inspection.world_page import write_world_page
 
     typed_options = options_given(context)
+    # An option without effect would look as if it had one.
     if grid and {"splits", "number", "seed"} & typed_options.keys():
         raise UserError(
             "--grid chooses its images from all splits; leave --split, --n and --seed out."
@@ -285,6 +288,7 @@ def preview(
         paths = {"preview": draw_grid(dataset, benchmark, out or dataset / "grid.png")}
     else:
         sheet = out or dataset / "preview.png"
+        # The page has room for all images, the sheet has not.
         most_images = number if "number" in typed_options else None
         paths = {
             "preview": draw_preview(dataset, benchmark, splits, number, seed, sheet),

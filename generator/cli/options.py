@@ -43,6 +43,7 @@ def option_of(field: Field[Any]) -> Callable[[Any], Any]:
     """
     metadata = dict(field.metadata)
     flag = metadata.pop("flag", f"--{field.name.replace('_', '-')}")
+    # The help may say a default in words that the field computes later.
     default = metadata.pop("default_in_help", field.default)
     least = metadata.pop("least", None)
     if least is not None:
@@ -70,6 +71,7 @@ def options_given(context: click.Context) -> dict[str, str]:
     options: dict[str, str] = {}
     for parameter in context.command.params:
         name = parameter.name
+        # A value equal to the default, but typed, counts as given.
         if name and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             is_option = isinstance(parameter, click.Option)
             options[name] = parameter.opts[0] if is_option else name.upper()
@@ -103,6 +105,7 @@ def table(rows: Sequence[Sequence[str]], labels: int = 1) -> list[str]:
     >>> table([["split", "scenes"], ["seen", "300"]])
     ['split  scenes', 'seen      300']
     """
+    # The header counts too.
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

@@ -155,6 +155,7 @@ def print_power(
             )
     own = [_power_of(design) for design in designs]
     others = []
+    # A world without a holdout has no design to compare with.
     if not holdout.is_empty:
         with_as_many_images = alternatives(holdout, vocabulary, len(designs[0]))
         others = [_power_of(design) for design in with_as_many_images]

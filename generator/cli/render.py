@@ -127,6 +127,7 @@ def render(
     Renders the scenes of PLANNED, a folder made by `gen plan`. Without PLANNED, first plans a world
     from the options. If the command is stopped, run it again to continue.
     """
+    # Wrong options are refused within a second, before SciPy and Blender are loaded.
     if planned is None and source is None:
         check_content(context)
     from generator import api
@@ -150,6 +151,7 @@ def render(
     if shard:
         n_shards = shard.partition("/")[2]
         say(f"Next, when all {n_shards} shards are there: gen merge SHARD... --out DIR")
+        # A shard has no benchmarks to print, and at a URL nothing of it stays here.
         name = drop_local_copy(dataset.root)
         result({"dataset": name, "shard": shard}, as_json, name)
     else:
@@ -221,8 +223,12 @@ def check_content(context: click.Context) -> None:
     from generator.plan.prepare import prepare
 
     names = {field.name for field in fields(WorldOptions)}
-    values = values_given(context, context.params)
-    prepare(WorldOptions(**{name: value for name, value in values.items() if name in names}))
+    # The command has options of rendering too, which no plan knows.
+    content = {}
+    for name, value in values_given(context, context.params).items():
+        if name in names:
+            content[name] = value
+    prepare(WorldOptions(**content))
 
 
 def print_dataset(dataset: "Dataset", as_json: bool) -> None:
@@ -263,6 +269,7 @@ def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json:
     """
     from generator.suite.record import is_suite
 
+    # `merge_suites` compares the others with the first.
     if is_suite(shards[0]):
         _merge_suites(shards, exposed_negatives, out, as_json)
         return

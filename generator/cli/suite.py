@@ -129,6 +129,7 @@ def suite(
         "part": part,
         "form": form,
     }
+    # After the cost, which is what a dry run is for.
     if dry_run:
         scripts = slurm_scripts(jobs, root, farm) if farm.get("farm") == "slurm" else []
         images = {job.key: job.image_count for job in jobs}
@@ -144,6 +145,7 @@ def _core_count(farm: dict[str, Any]) -> int:
     from generator.render.farm import default_workers
 
     if farm.get("farm") == "slurm":
+        # The defaults of `api.SlurmOptions`.
         return int(farm.get("jobs", 8)) * int(farm.get("workers", 8))
     return int(farm.get("workers") or default_workers())
 
@@ -153,6 +155,7 @@ def _shard_suffix(farm: dict[str, Any]) -> str:
     from generator.render.shards import parse_shard
 
     shard = parse_shard(farm.get("shard"))
+    # Shards made in one place, as on a shared disk, must not write into each other.
     return "-shard-{}-of-{}".format(*shard) if shard else ""
 
 
@@ -175,4 +178,5 @@ def _print_suite(
         say(f"Next: score suite {root} --model SPEC, or gen verify {root}")
     data = {**data, "worlds": read_record(root)["worlds"], "faults": faults}
     result(data, as_json, str(root))
+    # The worlds are whole and usable, but not those that were published.
     raise SystemExit(1 if faults else 0)

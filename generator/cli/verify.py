@@ -83,6 +83,7 @@ def verify(
     The exit code is 1 if anything is wrong. Every finding names its rows.
 
     """
+    # An option that has no effect on what is checked is refused: it would look as if it had one.
     names = options_given(context).keys() - {"dataset", "label_file", "as_json"}
     if not options["images"] and "seed" in names:
         raise UserError("--seed is for --images; add --images 100 or --images all.")

@@ -31,6 +31,7 @@ def check(family: str, as_json: bool) -> None:
 
     The exit code is 2 if the family cannot be used, 1 if there are only warnings.
     """
+    # Within the commands: these imports load NumPy and more, and `gen --help` needs none of it.
     from generator.inspection.family_check import check_family
 
     say(
@@ -50,6 +51,7 @@ def check(family: str, as_json: bool) -> None:
     }
     counts = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
     result(data, as_json, f"{family}: {counts}")
+    # Warnings have a code of their own: a script may accept them and must not miss errors.
     raise SystemExit(2 if errors else 1 if warnings else 0)
 
 
@@ -139,6 +141,7 @@ def show_meshes(name: str | None, chosen: str, out: Path | None, as_json: bool) 
     if name is not None:
         check_asset(chosen, name)
     names = [asset for asset in asset_names(chosen) if name is None or asset == name]
+    # A set may have both; panoramas have no sides to draw.
     meshes = [asset for asset in names if not is_panorama(chosen, asset)]
     if meshes:
         path = draw_meshes(meshes, chosen, out)
@@ -220,6 +223,7 @@ def import_(
         )
     for repair in imported.mended:
         say(f"{file}: {repair}.")
+    # Said at once, since the publisher has to find it out later (generator/dataset/licences.py).
     if not licence:
         say(
             f"No --licence was given: datasets that use '{name}' will say that its licence is not "

@@ -77,6 +77,7 @@ def card(root: Path) -> dict[str, str]:
         UserError: A file that they depend on is damaged.
     """
     index = read_json(root / "dataset.json", IndexRecord)
+    # The card describes what is finished; the command that finishes the world writes it.
     if index["world"] is None:
         return {}
     world = read_json(root / "world" / "manifest.json", WorldManifest)
@@ -192,6 +193,7 @@ def _croissant(
     (images,) = document["distribution"]
     document["distribution"] = list(_scene_files(root / "world", request, images))
     for table, path in _tables(root, benchmarks):
+        # Croissant wants the digest of every file that it describes, and SHA256SUMS has them.
         folder, _, file = path.rpartition("/")
         sums = read_sums(root / folder) if (root / folder / SUMS).exists() else {}
         document["distribution"].append(
@@ -224,7 +226,8 @@ def _scene_files(world: Path, request: Manifest, images: Node) -> Iterator[Node]
     in_tars = "tar_bytes" in request
     container: Node = {}
     if in_tars:
-        tars = {path: digest for path, digest in read_sums(world).items() if path.endswith(".tar")}
+        sums = read_sums(world)
+        tars = {path: digest for path, digest in sums.items() if path.endswith(".tar")}
         for path, digest in tars.items():
             yield _file_object(path, path=f"world/{path}", digest=digest, kind="application/x-tar")
         container = {"containedIn": [{"@id": path} for path in tars]}
@@ -264,6 +267,7 @@ def _field(column: Column, *, place: str, path: str, struct_column: str = "") ->
     name = f"{place}/{column.name}"
     kind = column.type
     field: Node = {"@type": "cr:Field", "@id": name, "name": name, "description": column.meaning}
+    # Croissant's way to say how long lists are; -1 is any length.
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
         field |= {"isArray": True, "arrayShape": str(getattr(kind, "list_size", -1))}
         kind = kind.value_type

@@ -48,6 +48,7 @@ def describe_certificate(benchmark: Benchmark, world: Images) -> str:
     if not path.exists():
         return "not verified"
     certificate = read_json(path)
+    # First whether it is about these files: what it says of others does not matter.
     if not covers(certificate, benchmark, world):
         return "not verified since it changed"
     status, level, faults = (certificate.get(name) for name in ("status", "level", "faults"))
@@ -55,6 +56,7 @@ def describe_certificate(benchmark: Benchmark, world: Images) -> str:
     # The file may hold anything; what is not text is not looked up.
     if isinstance(status, str) and isinstance(level, str):
         is_known = status in STATUSES and level in list(Level)
+    # A clean certificate with faults, or a failed one without, was edited.
     if not is_known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
         return (
             "not verified: the certificate in the folder has no known status and level, or "

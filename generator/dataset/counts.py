@@ -15,6 +15,8 @@ from generator.dataset.relations import converse_of
 
 _COUNTS = ("n_objects", "n_attributes", "n_relations")
 """The columns of texts.parquet whose sum is the number of atoms of a text."""
+_LABELS_OF_ITEM = ["item_id", "protocol", "kind", "skill", "split"]
+"""The columns of items.parquet by which questions are counted, and the item's id."""
 Name = tuple[str, ...]
 """An atom: (kind, value), (category word, category) or ("relation", relation). A compound: (value,
 category) or (category, relation, category); of a triple and its converse, the alphabetically
@@ -85,6 +87,8 @@ def count_benchmark(benchmark: Benchmark, vocabulary: VocabularyRecord) -> dict[
         UserError: A table of the benchmark is damaged.
     """
     names_of_text = _names_of_texts(benchmark, vocabulary)
+    # Captions are read once and counted by protocol, since table 7 and figure 4 are about each
+    # protocol.
     captions = _captions_with_foils(benchmark)
     training = captions.pop(TRAIN, {TRAIN: set()})
 
@@ -160,13 +164,11 @@ def count_questions(
 
 def _labels_of_items(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
     """Protocol, kind, skill and split of each item that is not of training."""
-    names = ("protocol", "kind", "skill", "split")
-    columns = [benchmark.items[name].to_pylist() for name in names]
     labels_of_item: dict[str, dict[str, Any]] = {}
-    for item_id, *values in zip(benchmark.items["item_id"].to_pylist(), *columns, strict=True):
-        labels = dict(zip(names, values, strict=True))
-        if labels["protocol"] != TRAIN:
-            labels_of_item[item_id] = labels
+    for item in benchmark.items.select(_LABELS_OF_ITEM).to_pylist():
+        item_id = item.pop("item_id")
+        if item["protocol"] != TRAIN:
+            labels_of_item[item_id] = item
     return labels_of_item
 
 
@@ -199,11 +201,11 @@ def _candidates(benchmark: Benchmark) -> Iterator[tuple[str, str, str, bool]]:
 
 def _labels_of_texts(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
     """The level and the number of atoms of each text; None where they are unknown."""
-    columns = [benchmark.texts[name].to_pylist() for name in ("text_id", "level", *_COUNTS)]
     labels_of_text = {}
-    for text_id, level, *counts in zip(*columns, strict=True):
+    for text in benchmark.texts.select(["text_id", "level", *_COUNTS]).to_pylist():
+        counts = [text[name] for name in _COUNTS]
         n_atoms = None if None in counts else sum(counts)
-        labels_of_text[text_id] = {"level": level, "n": n_atoms}
+        labels_of_text[text["text_id"]] = {"level": text["level"], "n": n_atoms}
     return labels_of_text
 
 
@@ -277,9 +279,10 @@ def _count_names(
 
 def _names_of_texts(benchmark: Benchmark, vocabulary: VocabularyRecord) -> dict[str, _Names]:
     """What each text with a form names, by text_id."""
-    names_of_text = {}
     text_ids = benchmark.texts["text_id"].to_pylist()
-    for text_id, json_form in zip(text_ids, benchmark.texts["form"].to_pylist(), strict=True):
+    forms = benchmark.texts["form"].to_pylist()
+    names_of_text = {}
+    for text_id, json_form in zip(text_ids, forms, strict=True):
         if json_form is not None:
             form = json.loads(json_form)
             atoms = frozenset(_atoms(form, vocabulary))

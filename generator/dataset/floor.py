@@ -78,6 +78,7 @@ def declared_floor(folder: Path, benchmark_digest: str | None) -> list[str]:
         return []
     record = read_json(path)
     check_shape(record, FloorRecord, path)
+    # The texts have changed since, and with them what they reveal.
     if record["benchmark"] != benchmark_digest:
         return []
     return [_phrase(kind) for kind in record["kinds"] if kind["revealed"]]
@@ -92,4 +93,5 @@ def _phrase(kind: FloorKind) -> str:
 
 
 def _percent(share: float | None) -> str:
+    # Only revealed kinds are said, and these have a value.
     return f"{100 * (share or 0):.1f}"

@@ -61,9 +61,18 @@ class _Terms:
         return cls(margins, distances, tops, scales, fronts)
 
     def top(self, category: str, attributes: Mapping[str, str]) -> tuple[float, float]:
-        """Height and radius of an object's flat top, metres; 0, 0 without one."""
+        """The flat top of an object.
+
+        Args:
+            category: its category.
+            attributes: its value of each attribute kind.
+
+        Returns:
+            Its height and its radius, metres; 0, 0 without one.
+        """
         height, radius = self.tops.get(category, (0.0, 0.0))
         for pair in attributes.items():
+            # One kind of a family sets the scale, such as size.
             if pair in self.scales:
                 return height * self.scales[pair], radius * self.scales[pair]
         return 0.0, 0.0
@@ -101,6 +110,7 @@ def read_truths(
     for batch in world.batches("scenes", _COLUMNS):
         for row in batch.to_pylist():
             split = split_of.get(row["scene_id"])
+            # A failed scene has no image to describe.
             if row["status"] != "ok" or (splits is not None and split not in splits):
                 continue
             objects = _read_objects(row["objects"])
@@ -151,6 +161,7 @@ def _read_scene(row: Mapping[str, Any], terms: _Terms) -> tuple[dict[str, Holds]
         ) from None
     relations = {}
     for axis in AXES:
+        # A family declares both relations of an axis or neither, so the first tells.
         if axis.arity == 2 and axis.rules[0] in terms.margins:
             relations[axis.rules[0]] = _decide_axis(axis, poses, terms)
     return relations, environment if isinstance(environment, str) else None

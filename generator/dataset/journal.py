@@ -107,6 +107,7 @@ class Journal:
         Args:
             is_whole: Whether a scene is complete, by its record.
         """
+        # Listed first: SQLite does not promise what a query gives while its rows are deleted.
         incomplete = [(record["scene_id"],) for record in self.records() if not is_whole(record)]
         with self._report_full_disk():
             self._database.executemany("DELETE FROM scenes WHERE scene_id = ?", incomplete)
@@ -154,6 +155,7 @@ class Journal:
         query = "SELECT tar, sha256, last FROM tars ORDER BY tar"
         with self._report_damage():
             tars = self._database.execute(query).fetchall()
+            # SQLite's types bind nothing: a cell may be null, or of any type.
             if not all(isinstance(cell, str) for row in tars for cell in row):
                 raise ValueError("a tar lacks its path, digest or last scene")
             return tars

@@ -29,6 +29,7 @@ def requirement_of(licence: str) -> str:
         >>> requirement_of("CC BY-ND 4.0, A. Smith")
         'Images of them are adaptations, which it lets nobody share.'
     """
+    # From what is known for sure to what the publisher has to find out.
     if licence == UNDECLARED:
         return (
             "No licence was given at import: find out the licence before you share images of them."
@@ -41,6 +42,7 @@ def requirement_of(licence: str) -> str:
     if match[1] == "0":
         return "It asks nothing of images."
 
+    # No derivatives first: no other condition matters where nothing may be shared.
     elements = (match[2] or "").upper().split("-")
     if "ND" in elements:
         return "Images of them are adaptations, which it lets nobody share."

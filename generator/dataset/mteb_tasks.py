@@ -52,5 +52,8 @@ def task_name(title: str, protocol: str, kind: str) -> str:
         'SmallWorld3x3StepsContrast0_25'
     """
     words = re.split(r"[^A-Za-z0-9.]+", f"{title} {protocol} {kind}".replace("_", " "))
-    name = "".join(word[:1].upper() + word[1:] for word in words).replace(".", "_")
+    # Not str.capitalize, which would make the other letters small.
+    capitalized = [word[:1].upper() + word[1:] for word in words]
+    name = "".join(capitalized).replace(".", "_")
+    # It is the name of a Python class, which begins with a letter.
     return name if name[:1].isalpha() else f"Jackalope{name}"

@@ -203,6 +203,7 @@ def _decode_npy(data: bytes) -> np.ndarray:
 
 
 def _encode_boxes(pixels: PixelOutputs) -> bytes:
+    # Sorted keys: equal boxes give equal bytes.
     entries = [asdict(boxes) for boxes in pixels.boxes]
     return (json.dumps(entries, sort_keys=True) + "\n").encode()
 

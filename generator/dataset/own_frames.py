@@ -60,6 +60,8 @@ def describe_own_frames(own_frames: Mapping[str, Sequence[str]]) -> str:
     """
     grounds_of: dict[str, list[str]] = {}
     for ground, directions in own_frames.items():
+        # A block holds out the same axis of all its objects, so objects are grouped by their
+        # directions.
         grounds_of.setdefault("/".join(directions), []).append(ground)
     phrases = [
         f"{directions} of: {', '.join(grounds)}" for directions, grounds in grounds_of.items()

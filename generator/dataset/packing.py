@@ -145,6 +145,7 @@ def scene_json(row: Mapping[str, Any]) -> bytes:
     Returns:
         JSON with sorted keys, UTF-8.
     """
+    # Through Arrow, so that numbers have the precision that they have in scenes.parquet.
     typed = pa.RecordBatch.from_pylist([row], SCENES).to_pylist()[0]
     for entry in typed["objects"]:
         entry["attributes"] = dict(entry["attributes"])
@@ -186,6 +187,7 @@ class TarWriter:
         Returns:
             Whether the tar would have at most `most` bytes with them, or is still empty.
         """
+        # A scene that is larger than a tar gets a tar of its own.
         if self._used == 0:
             return True
         of_members = sum(_space(data) for _, data in members)

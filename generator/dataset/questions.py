@@ -173,6 +173,7 @@ class Candidates:
         Returns:
             Their ids in the order of the table, each once.
         """
+        # Made at the first question about two images: most benchmarks are asked without.
         if not self._scenes_of:
             for name, scene in dict.fromkeys(zip(self.item, self.scene, strict=True)):
                 self._scenes_of.setdefault(name, []).append(scene)
@@ -238,7 +239,8 @@ def make_questions(
         The questions, by item in the order of the items table.
     """
     # A pool has too many candidates for a question in words.
-    is_asked = pc.field("protocol").isin(list(protocols)) & pc.field("pool_id").is_null()
+    has_protocol = pc.field("protocol").isin(list(protocols))
+    is_asked = has_protocol & pc.field("pool_id").is_null()
     items = benchmark.items.filter(is_asked).select(["item_id", "protocol"]).to_pydict()
     rows_of_item: dict[str, list[int]] = {item: [] for item in items["item_id"]}
     for row, item in enumerate(rows.item):
@@ -248,6 +250,7 @@ def make_questions(
     questions: list[Question] = []
     for (item, item_rows), protocol in zip(rows_of_item.items(), items["protocol"], strict=True):
         if protocol == VIEWS:
+            # Such a question has several images, of which the form shows one.
             if form == YES_NO:
                 continue
             option_sets = _option_sets_of_view(item, item_rows, rows)
@@ -280,6 +283,7 @@ def _option_sets_of_choices(
     """A choice for each slot with false captions, with the true caption of that slot; for slot n,
     one with c and one with p. A slot without a true caption takes c. Choices with several images
     are left out."""
+    # The first true caption of a slot counts: confusion has its caption in both orders.
     true_row: dict[str, int] = {}
     slots_with_foils: list[str] = []
     for row in item_rows:
@@ -297,6 +301,7 @@ def _option_sets_of_choices(
             true_rows = [true_row["c"]]
         for row in true_rows:
             options = [row, *sorted(false_rows)]
+            # A choice is of captions of one image.
             if len({rows.scene[option] for option in options}) == 1:
                 option_sets.append((CHOICE, options))
     return option_sets

@@ -60,6 +60,7 @@ class Component:
         """
         self.folder = folder
         """Its folder."""
+        # The manifest is written last.
         if not self.path("manifest.json").exists():
             raise UserError(f"{folder} is unfinished; {resume}.")
         self.manifest = read_json(self.path("manifest.json"))
@@ -69,8 +70,10 @@ class Component:
                 f"{folder} has the format '{self.manifest.get('format')}', expected '{FORMAT}'; "
                 f"make it again with this version."
             )
+        # After the format: a manifest of another format may have any shape.
         check_shape(self.manifest, shape, self.path("manifest.json"))
-        if not self.path(SUMS).exists() or sha256(folder / SUMS) != self.manifest["sums"]:
+        has_sums = self.path(SUMS).exists()
+        if not has_sums or sha256(folder / SUMS) != self.manifest["sums"]:
             raise UserError(f"{folder / SUMS} is damaged; restore it or make the dataset again.")
         self.sums = read_sums(folder)
         """SHA-256 of each file, by its path from the folder."""
@@ -128,6 +131,7 @@ class Component:
             UserError: It is missing or damaged, or does not match its checksum.
         """
         path = self._checked_table(name)
+        # The digest first: a damaged table then never reaches Arrow.
         table = read_table(path, schema)
         check_names(table, path)
         return table
@@ -368,6 +372,7 @@ class World(Component):
         if not where.exists():
             return b""
         check_file(where, None if place else MOST_IN_SCENE)
+        # The table may come from a stranger, and a size is memory.
         if place and not (place.offset >= 0 and 0 <= place.size <= MOST_IN_SCENE):
             raise UserError(
                 f"{self.folder} places {path} at {place.offset} with {place.size} bytes; restore "
@@ -424,6 +429,7 @@ class Benchmark(Component):
         if name not in BENCHMARK_TABLES:
             raise AttributeError(name)
         table = self.table(name, BENCHMARK_TABLES[name])
+        # Kept on the object, so that `__getattr__` is not called for it again.
         self.__dict__[name] = table
         return table
 
@@ -463,9 +469,8 @@ class Benchmark(Component):
     @cached_property
     def text_of(self) -> dict[str, str]:
         """Text by text_id."""
-        return dict(
-            zip(self.texts["text_id"].to_pylist(), self.texts["text"].to_pylist(), strict=True)
-        )
+        text_ids = self.texts["text_id"].to_pylist()
+        return dict(zip(text_ids, self.texts["text"].to_pylist(), strict=True))
 
 
 TURN = "{turn}"
@@ -554,6 +559,7 @@ class Dataset:
 
     def _default_benchmark(self, names: list[str]) -> str:
         """The only one of these benchmarks, or the only one that was made with the world."""
+        # A choice is only asked for where there is one.
         if len(names) == 1:
             return names[0]
         of_world = [name for name in names if self.benchmark(name).manifest.get("with_world")]
@@ -590,6 +596,7 @@ class Dataset:
             benchmark = self.benchmark(name)
             holdout = benchmark.holdout or {}
             turn = holdout.get("turn")
+            # Other benchmarks over the same images do not count.
             if turn is None:
                 continue
             names_of_turn = of_world if benchmark.manifest.get("with_world") else later
@@ -600,6 +607,7 @@ class Dataset:
                 f"{self.root} has no turns; make them with `gen split {self.root} --holdout "
                 f"turns=4`, or choose a benchmark with --benchmark."
             )
+        # Opened one by one: a missing turn is an error that names it.
         if pattern is not None:
             return [
                 self.benchmark(pattern.replace(TURN, f"turn{turn}")).name for turn in range(number)
@@ -652,6 +660,8 @@ class Dataset:
             'color'
         """
         if name is None:
+            # Benchmarks of other texts over the same splits share their block, so no name is
+            # needed.
             blocks = [self.benchmark(known).holdout for known in self.benchmark_names()]
             is_shared = all(block == blocks[0] for block in blocks)
             if blocks and blocks[0] is not None and is_shared:

@@ -571,6 +571,8 @@ def plan_schema(request: Mapping[str, Any]) -> pa.Schema:
         ladders; with OWN_SIDES where directions in objects' own frames are held out. Its metadata
         have the request and the format.
     """
+    # Columns are added only where a world needs them, so that the plans of all others keep their
+    # bytes.
     columns = PLAN
     if "viewpoints" in request:
         columns = PLAN_WITH_VIEWPOINTS
@@ -600,6 +602,7 @@ def plan_request(folder: Path) -> dict[str, Any] | None:
         schema = read_schema(path)
         metadata = metadata_of(schema)
         request = parse_json(metadata["request"], path)
+        # The columns follow from the request; a table that lacks one is of another version.
         is_plan = isinstance(request, dict) and schema.equals(plan_schema(request))
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise UserError(

@@ -149,6 +149,7 @@ class Axis:
             Signed metres, to the micrometre; negative where the rule does not hold.
         """
         if rule == self.rules[0]:
+            # The judge rounds to the micrometre too, so that both decide alike at a margin.
             return round(self.measure(*poses, distance), 6)
         if self._negates:
             return round(-self.measure(*poses, distance), 6)
@@ -179,6 +180,7 @@ def _own_right(one: Pose, ground: Pose, _distance: float) -> float:
     """How far an object is to the right of another as that one looks, metres; 0 if it has no
     front."""
     right, behind = one.right - ground.right, one.behind - ground.behind
+    # Along its right hand, which is its front turned a quarter clockwise, as seen from above.
     return right * ground.facing_behind - behind * ground.facing_right
 
 
@@ -203,6 +205,7 @@ def _seen_right(one: Pose, ground: Pose, looking: Pose, _distance: float) -> flo
 
 def _seen_behind(one: Pose, ground: Pose, looking: Pose, _distance: float) -> float:
     """How far an object is behind another as a third sees them, metres."""
+    # "In front of" is nearer to the one that looks, as for the camera.
     across, ahead = _sight_line(looking, ground)
     return (one.right - ground.right) * across + (one.behind - ground.behind) * ahead
 

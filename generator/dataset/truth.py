@@ -62,6 +62,7 @@ class Truths:
                 "write it again with `gen verify`."
             )
         scores = np.full(self.n_texts, FALSE, np.float32)
+        # True texts last: a row in both lists would be a damaged file, and counts as true.
         scores[self.undecided[scene_id]] = UNDECIDED
         scores[self.true[scene_id]] = TRUE
         return scores
@@ -97,6 +98,7 @@ def read_truths(benchmark: Benchmark, world: Images) -> Truths | None:
         return None
     about = metadata_of(read_schema(path))
     judged = (about.get("format"), about.get("benchmark"), about.get("world"))
+    # What was decided about other texts or scenes says nothing of these.
     if judged != (FORMAT, benchmark.digest, world.digest):
         return None
     table = read_table(path, TRUTH)
@@ -126,4 +128,6 @@ def _rows_by_scene(
             f"{path} is damaged (it names texts that do not exist); write it again with `gen "
             f"verify`."
         )
-    return dict(zip(table["scene_id"].to_pylist(), np.split(rows, ends[:-1]), strict=True))
+    scene_ids = table["scene_id"].to_pylist()
+    rows_of_scenes = np.split(rows, ends[:-1])
+    return dict(zip(scene_ids, rows_of_scenes, strict=True))

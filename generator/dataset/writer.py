@@ -94,6 +94,7 @@ class WorldWriter:
         with self._open as stack:
             busy = f"Another command is writing {self._root}; wait for it, or choose another --out."
             stack.enter_context(locked(self._root / _LOCK, busy))
+            # A finished world needs no journal; the command only writes its benchmarks.
             if self.finished:
                 self._remove_working_files()
             else:

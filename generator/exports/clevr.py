@@ -137,6 +137,7 @@ def _describe_object(
         "shape": obj.category,
         **{kind: obj.attributes[kind] for kind in KINDS},
         "3d_coords": centre,
+        # In degrees, as CLEVR's files have it.
         "rotation": math.degrees(obj.heading) % 360,
         "pixel_coords": (round(column), round(row), depth),
     }
@@ -167,6 +168,7 @@ def _splits_to_write(benchmark: Benchmark, requested: tuple[str, ...]) -> dict[s
                 f"The benchmark {benchmark.name} has no split '{split}'; "
                 f"{did_you_mean(split, names)}"
             )
+    # Without a request the split of unused scenes is written too, so no image is lost.
     if not requested:
         return split_of_scene
     return {scene: split for scene, split in split_of_scene.items() if split in requested}
@@ -194,7 +196,12 @@ class _SplitWriter:
         self._file.write(f'{{"info": {json.dumps({**info, "split": name})}, "scenes": [')
 
     def add(self, scene: Mapping[str, Any], image: bytes) -> None:
-        """Add a scene, as `describe_scene` describes it, and the bytes of its image."""
+        """Add a scene.
+
+        Args:
+            scene: as `describe_scene` describes it; its place in the split is added here.
+            image: the bytes of its PNG file.
+        """
         name = f"CLEVR_{self._name}_{self.number:06d}.png"
         (self._images / name).write_bytes(image)
         head = {"split": self._name, "image_index": self.number, "image_filename": name}

@@ -54,6 +54,7 @@ def _functions_of_programs() -> list[Function]:
         _function("exist", ["ObjectSet"], "Bool", ends=True),
         _function("equal_object", ["Object", "Object"], "Bool", ends=True),
     ]
+    # Comparisons of numbers and of attributes have the same types for each name.
     for name in ("equal_integer", "less_than", "greater_than"):
         functions.append(_function(name, ["Integer", "Integer"], "Bool", ends=True))
     for attribute, kind in TYPES.items():

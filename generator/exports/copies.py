@@ -21,6 +21,7 @@ def copy_package(package: ModuleType, folder: Path) -> None:
     destination.mkdir()
     for path in sorted(Path(source).iterdir()):
         if path.suffix in _SUFFIXES:
+            # The very bytes, so that other tools read answers as this project does.
             write_text(destination / path.name, path.read_text(encoding="utf-8"))
 
 

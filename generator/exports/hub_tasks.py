@@ -104,6 +104,8 @@ def _questions(dataset: Dataset, benchmark: Benchmark) -> Questions:
     if not protocols:
         return questions
     for row in QuestionSet(dataset, benchmark, protocols=protocols).rows():
+        # Only such items are the same question for models that score pairs
+        # (generator/dataset/hub_tasks.py).
         if len(row["scenes"]) == 1 and len(row["options"]) == 2:
             of_kind = questions.setdefault((row["protocol"], row["kind"]), {})
             of_kind.setdefault(row["split"] or NO_SPLIT, []).append(row)
@@ -114,6 +116,7 @@ def _write_rows(world: World, rows: list[dict[str, Any]], path: Path) -> None:
     """Write the questions of a configuration and split."""
     table = []
     for row in rows:
+        # Inspect's loader takes no bytes.
         image = base64.b64encode(world.read(f"images/{row['scenes'][0]}.png")).decode()
         table.append(
             {

@@ -123,6 +123,8 @@ def export_hf(
     samples = Samples(dataset, benchmark)
     splits = samples.splits()
     with export_folder(out) as folder, progress.track("writing", sum(splits.values())) as advance:
+        # The Hub's viewer shows these columns, so a row tells what its scene holds and what is held
+        # out.
         scene_columns = _scene_columns(dataset, benchmark)
         (folder / "data").mkdir()
         for split in splits:
@@ -156,6 +158,7 @@ def _write_split(
     while batch is not None:
         path = folder / f"{split}-{number:05d}.parquet"
         with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as file:
+            # By the size on disk: how well images and texts compress is not known before.
             while batch is not None and path.stat().st_size < _FILE_BYTES:
                 file.write_batch(batch)
                 advance(len(batch))
@@ -282,6 +285,7 @@ def _images_of(dataset: Dataset, scenes: Sequence[str]) -> list[dict[str, Any]]:
 def _write_pools(benchmark: Benchmark, path: Path) -> bool:
     """Write the rows of the benchmark's pools with their words; returns whether there are pools."""
     pools = benchmark.pools
+    # The card declares a configuration for pools only if there are any.
     if not pools.num_rows:
         return False
     words = [benchmark.text_of[text] for text in pools["text_id"].to_pylist()]
@@ -301,6 +305,7 @@ def _croissant(root: Path, about: Publication) -> str:
             if key in node:
                 node[key] = f"dataset/{node[key]}"
     document |= {"name": about.title, "version": "1.0.0", **_RESPONSIBLE_AI}
+    # Nothing is stated that the publisher has not stated.
     if about.licence:
         document["license"] = f"https://spdx.org/licenses/{about.licence}"
     if about.creators:
@@ -365,7 +370,9 @@ def hub_name(to: str) -> str:
         'ada/small'
     """
     name = to.removeprefix("hf:")
-    if name == to or len(name.split("/")) != 2 or not all(name.split("/")):
+    has_prefix = name != to
+    user_and_name = name.split("/")
+    if not has_prefix or len(user_and_name) != 2 or not all(user_and_name):
         raise UserError(
             f"Expected --to hf:USER/NAME, the dataset on the Hugging Face Hub, got '{to}'."
         )

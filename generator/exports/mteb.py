@@ -79,6 +79,7 @@ def export_mteb(
         UserError: The benchmark has no such items, or `out` is not empty.
     """
     rows_of_task = _rows(benchmark)
+    # Before the folder is made, so that nothing has to be removed.
     if not rows_of_task:
         protocols = ", ".join(task.protocol for task in MTEB_TASKS)
         raise UserError(
@@ -93,6 +94,7 @@ def export_mteb(
             counts[name] = sum(len(rows) for rows in rows_of_split.values())
             config = _config(task.protocol, kind)
             (folder / "data" / config).mkdir(parents=True)
+            # A file for each split, since mteb evaluates by split.
             for split, rows in progress.follow(rows_of_split.items(), name, len(rows_of_split)):
                 path = folder / "data" / config / f"{split}.parquet"
                 _write_rows(dataset.world, task, rows, path)
@@ -117,7 +119,9 @@ def _config(protocol: str, kind: str) -> str:
 
 def _columns(names: tuple[str, ...]) -> str:
     """Columns as Python: mteb takes a single name for one image."""
-    return json.dumps(names[0]) if len(names) == 1 else json.dumps(list(names))
+    if len(names) == 1:
+        return json.dumps(names[0])
+    return json.dumps(list(names))
 
 
 def _description(benchmark: Benchmark, task: MtebTask, kind: str) -> str:
@@ -150,15 +154,19 @@ def _row(task: MtebTask, candidates: Rows, benchmark: Benchmark) -> dict[str, st
     images belongs to column i of the texts; other texts are false."""
     true = [row for row in candidates if row["truth"]]
     false = [row for row in candidates if not row["truth"]]
-    if len(true) != len(task.images) or len(candidates) != len(task.images) * len(task.texts):
+    n_pairs = len(task.images) * len(task.texts)
+    # mteb's columns have one image for each true text; items of other shapes do not fit them.
+    if len(true) != len(task.images) or len(candidates) != n_pairs:
         return None
+    # True texts first, in the order of their images: mteb scores by place.
     texts = [row["text_id"] for row in true]
     texts += [row["text_id"] for row in false if row["text_id"] not in texts]
     if len(texts) != len(task.texts):
         return None
     scenes = [row["scene_id"] for row in true]
     words = [benchmark.text_of[text] for text in texts]
-    return dict(zip((*task.images, *task.texts), (*scenes, *words), strict=True))
+    columns = dict(zip(task.images, scenes, strict=True))
+    return columns | dict(zip(task.texts, words, strict=True))
 
 
 def _write_rows(world: World, task: MtebTask, rows: Rows, path: Path) -> None:
@@ -168,6 +176,7 @@ def _write_rows(world: World, task: MtebTask, rows: Rows, path: Path) -> None:
         cells: dict[str, Any] = dict(row)
         for column in task.images:
             scene = row[column]
+            # The struct that the class Image of `datasets` stores.
             cells[column] = {"bytes": world.read(f"images/{scene}.png"), "path": f"{scene}.png"}
         table.append(cells)
     features: dict[str, Any] = dict.fromkeys(task.images, _FEATURE_OF_IMAGE)

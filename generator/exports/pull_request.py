@@ -57,6 +57,7 @@ def find_datasets(places: Sequence[Path]) -> dict[str, Path]:
     datasets: dict[str, Path] = {}
     for place in places:
         titled = {place.resolve().name: place}
+        # Two levels below a suite: its tracks, and their worlds.
         if (place / _SUITE).exists():
             worlds = sorted(path.parent for path in place.glob("*/*/dataset.json"))
             titled = {f"{world.parent.name} {world.name}": world for world in worlds}
@@ -114,6 +115,7 @@ def export_pull_request(
         (folder / "hub").mkdir()
         write = _write_lmms_eval if tool == "lmms-eval" else _write_vlmevalkit
         counts = write(sets, name, hub, folder, progress)
+        # Worlds of one family have the same note, which is needed once.
         notes = dict.fromkeys(licence_note(dataset.world) for dataset in datasets.values())
         note = "\n".join(filter(None, notes))
         if note:
@@ -124,6 +126,7 @@ def export_pull_request(
 def _has_questions(questions: QuestionSet) -> bool:
     """Whether a benchmark has a question in words."""
     try:
+        # A benchmark without questions raises, for `gen export`, what is no mistake here.
         return bool(questions.rows())
     except UserError:
         return False
@@ -199,6 +202,7 @@ def _write_vlmevalkit(
         rows = questions.rows()
         path = write_vlmevalkit_tsv(questions, rows, folder / "hub", progress)
         counts[path.stem] = len(rows)
+        # The address under which the Hub serves a file of a dataset.
         urls[path.stem] = f"https://huggingface.co/datasets/{hub}/resolve/main/{path.name}"
         # VLMEvalKit compares MD5.
         digests[path.stem] = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()

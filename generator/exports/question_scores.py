@@ -91,6 +91,7 @@ def outcomes_of(results: Iterable[Result], unit: str) -> list[tuple[str, float]]
     outcomes = []
     for group in members.values():
         answered = len({result["id"] for result in group})
+        # A log may lack answers that a tool dropped, and "all right" must not be said of the rest.
         is_complete = expected_count is None or answered == group[0][expected_count]
         outcome = min(result["score"] for result in group) if is_complete else 0.0
         outcomes.append((group[0]["cluster"], outcome))
@@ -151,6 +152,7 @@ def error_of(results: Iterable[Result], unit: str) -> float:
     for cluster, outcome in outcomes:
         sums[cluster] += outcome - mean
     n_clusters = len(sums)
+    # One cluster tells nothing of how clusters vary.
     if n_clusters < 2:
         return float("nan")
     squares = sum(value**2 for value in sums.values())

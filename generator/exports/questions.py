@@ -146,6 +146,7 @@ class QuestionSet:
             form=self.form,
             orders=self.orders,
         )
+        # `make_questions` takes whole protocols; splits and kinds that are not asked go here.
         questions = [question for question in all_questions if question.item in items]
         if not questions:
             raise UserError(
@@ -190,6 +191,7 @@ class QuestionSet:
         or split."""
         items: dict[str, Row] = {}
         for item in self.benchmark.items.to_pylist():
+            # Tools count right answers, so they cannot ask which frame a model assumes.
             has_right_answer = (item["protocol"], item["kind"]) != WITHOUT_RIGHT_ANSWER
             if item["protocol"] not in _NOT_ASKED and has_right_answer:
                 items[item["item_id"]] = item
@@ -470,6 +472,7 @@ def _vlmevalkit_lines(
     for row in progress.follow(rows, "writing", len(rows)):
         order = order + 1 if row["group"] == group else 0
         group = row["group"]
+        # Orders of one question differ by multiples of the circle (CircularEval).
         index = group + _CIRCLE * order
 
         # Only a single image can be referred to.
@@ -514,6 +517,7 @@ def _clip_benchmark(
     val2017/. CLIP_benchmark accepts only SugarCrepe's seven file names."""
     # The tool knows no orders: of each question, its last order stands for all.
     row_of_group = {row["group"]: row for row in rows}
+    # An item with several questions has several captions, of which the tool would compare just two.
     n_of_item = Counter(row["item"] for row in row_of_group.values())
     pairs = []
     for row in row_of_group.values():
@@ -538,6 +542,7 @@ def _clip_benchmark(
     for name, entries in entries_of_group.items():
         (folder / name).mkdir()
         write_json(folder / name / "swap_att.json", entries)
+        # All groups show the same images, under the path that SugarCrepe's loader expects.
         (folder / name / "val2017").symlink_to("../val2017")
     n_images = _write_images(questions.dataset.world, pairs, folder / "val2017", progress)
     return len(pairs), n_images
@@ -554,7 +559,8 @@ images."""
 
 
 def _write_lines(rows: Iterable[Row], path: Path) -> None:
-    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+    write_text(path, "".join(lines))
 
 
 def _copy(name: str, to: Path) -> None:

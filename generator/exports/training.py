@@ -61,6 +61,7 @@ class Samples:
         self._scenes_of_split: dict[str, list[str]] = defaultdict(list)
         scene_ids = benchmark.splits["scene_id"].to_pylist()
         for scene_id, split in zip(scene_ids, benchmark.splits["split"].to_pylist(), strict=True):
+            # A sample without a caption would be useless to a trainer.
             has_caption = any(self._truth_of_texts[scene_id].values())
             if split is not None and has_caption:
                 self._scenes_of_split[split].append(scene_id)
@@ -135,8 +136,8 @@ def export_folder(out: Path) -> Iterator[Path]:
     Raises:
         UserError: `out` holds something, or another command writes it.
     """
-    is_free = not out.exists() or (out.is_dir() and not any(out.iterdir()))
-    if not is_free:
+    is_empty_folder = out.is_dir() and not any(out.iterdir())
+    if out.exists() and not is_empty_folder:
         raise UserError(f"{out} is there already; remove it or choose another --out.")
     busy = f"Another command is writing {out}; wait for it, or choose another --out."
     with locked(out.with_name(f".{out.name}.lock"), busy), draft_folder_of(out) as draft:

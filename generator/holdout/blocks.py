@@ -79,6 +79,7 @@ def draw_block(
     holdout = _with_triples(holdout, parts, vocabulary)
     holdout = _with_own_frames(holdout, parts, vocabulary)
     holdout = _with_atoms(holdout, parts, vocabulary)
+    # Atoms and asymmetric splits only go beside a block.
     if not holdout.bindings and not holdout.triples:
         raise UserError(
             f"--holdout {' '.join(specs)} holds out no combination; add a block such as 3x3, or "
@@ -178,6 +179,7 @@ def _draw_bindings(holdout: Holdout, part: DrawnBindings, vocabulary: Vocabulary
     values, objects = vocabulary.values(part.kind), list(vocabulary.objects)
     _check_size(part.spec, part.rows, part.kind, len(values), "object")
     _check_size(part.spec, part.columns, vocabulary.category, len(objects), f"value of {part.kind}")
+    # The key has the size too: another size draws another block, not a part of this one.
     stream = Stream("block", holdout.block_seed, part.kind, part.rows, part.columns)
     chosen_values = tuple(stream.sample(values, part.rows))
     chosen_objects = tuple(stream.sample(objects, part.columns))
@@ -228,6 +230,7 @@ def _with_triples(
             f"give a size or names, not both."
         )
     spec = drawn_parts[0].spec if drawn_parts else named_parts[0].spec
+    # Only planned relations can be kept out of training.
     if vocabulary.placement.orders == "free":
         raise UserError(
             f"--holdout {spec}: the family '{vocabulary.name}' leaves front and behind to chance "
@@ -260,6 +263,7 @@ def _name_triples(named_parts: Sequence[NamedTriple], vocabulary: Vocabulary) ->
 def _draw_triples(holdout: Holdout, part: DrawnTriples, vocabulary: Vocabulary) -> list[Triple]:
     from generator.scene.layouts import can_hold  # here, since it loads NetworkX
 
+    # Ordered, since (cube, left, sphere) and (sphere, left, cube) are two facts.
     pairs = list(permutations(vocabulary.objects, 2))
     names = plannable_relations(vocabulary)
     if not 1 <= part.rows <= len(names):
@@ -276,6 +280,7 @@ def _draw_triples(holdout: Holdout, part: DrawnTriples, vocabulary: Vocabulary) 
     stream = Stream("relation block", holdout.block_seed, part.rows, part.columns)
     chosen = stream.sample(names, part.rows)
     possible = []
+    # Of some pairs a relation never holds: nothing rests on a cone.
     for pair in stream.shuffled(pairs):
         if all(can_hold(vocabulary.relations[name], *pair, vocabulary) for name in chosen):
             possible.append(pair)

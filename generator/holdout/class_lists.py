@@ -4,7 +4,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
@@ -161,7 +161,11 @@ def published_classes(name: str, vocabulary: Vocabulary) -> list[Holdout]:
 
 def _classes_of(lists: Lists) -> list[Class]:
     """The labels of a preset's lists."""
-    return [Class(name, tuple(label.split())) for name in LISTS for label in getattr(lists, name)]
+    classes = []
+    for name in LISTS:
+        for label in getattr(lists, name):
+            classes.append(Class(name, tuple(label.split())))
+    return classes
 
 
 def _holdouts(
@@ -257,10 +261,12 @@ def _deal_bindings(
     ood_val: list[Binding] = [(rows[i], columns[i]) for i in range(n_val)]
     train: list[Binding] = []
     for i in range(max(len(rows), len(columns))):
-        binding = (rows[i % len(rows)], columns[(i + 1) % len(columns)])
+        column = columns[(i + 1) % len(columns)]
+        binding = (rows[i % len(rows)], column)
         if binding in ood_val:
             # The diagonals meet where one wraps around; the object trains with the next value.
-            binding = (rows[(i + 1) % len(rows)], binding[1])
+            binding = (rows[(i + 1) % len(rows)], column)
+        # The second diagonal differs from the first in every place but the wrap.
         train.append(binding)
     left = [
         (value, category)
@@ -282,10 +288,13 @@ def _draw_relation_classes(
     whole = sum(_RELATION_SHARES)
     n_val = max(2, len(ordered_pairs) * _RELATION_SHARES[1] // whole)
     n_test = max(2, len(ordered_pairs) * _RELATION_SHARES[2] // whole)
+    # Redrawn until training has every object: with few objects, a list may take all pairs of one.
     while True:
         shuffled = stream.shuffled(ordered_pairs)
         first_order: dict[frozenset[str], tuple[str, str]] = {}
         for pair in shuffled:
+            # One order of two objects: the other one is its hard negative, which is never a
+            # distractor.
             first_order.setdefault(frozenset(pair), pair)
         val = list(first_order.values())[:n_val]
         left = [pair for pair in shuffled if pair not in val]
@@ -312,15 +321,16 @@ def shared_labels(holdout: Holdout) -> list[str]:
     list.
     """
     shared = []
-    triples = [(listed.split, listed.label) for listed in holdout.classes if len(listed.label) == 3]
-    for i, (split, (subject, relation, other)) in enumerate(triples):
-        label = (subject, relation, other)
-        same = (label, (other, converse_of(relation), subject))
-        for second_split, second_label in triples[i + 1 :]:
-            if second_label in same and second_split != split:
-                shared.append(
-                    f"{' '.join(label)} ({split}) = {' '.join(second_label)} ({second_split})"
-                )
+    relational = [listed for listed in holdout.classes if len(listed.label) == 3]
+    # Each pair of labels once, in the order of the lists.
+    for first, second in combinations(relational, 2):
+        subject, relation, other = first.label
+        same = (first.label, (other, converse_of(relation), subject))
+        if second.label in same and second.split != first.split:
+            shared.append(
+                f"{' '.join(first.label)} ({first.split}) = {' '.join(second.label)} "
+                f"({second.split})"
+            )
     return shared
 
 
@@ -393,6 +403,7 @@ class ClassRule:
         lists = self._lists(arrangement, facts)
         split = lists[0] if len(lists) == 1 else None
         if split == "train":
+            # Training, id_val and id_test have the same labels and differ in images alone.
             split = self._split_of_training_label(scene_id)
         return Placing(split, held_out, triples)
 
@@ -401,6 +412,7 @@ class ClassRule:
         list."""
         n = OBJECTS[str(self.holdout.task)]
         values, categories = zip(*arrangement, strict=True)
+        # Scenes of other sizes belong to another dataset.
         if len(categories) != n or len(set(categories)) < n:
             return []
         lists: list[str] = []

@@ -31,10 +31,13 @@ def parse_doses(option: str) -> tuple[int, ...]:
     """
     numbers = [whole_number(part) for part in option.split(",")]
     doses = tuple(sorted(number for number in numbers if number is not None))
-    if len(doses) < len(numbers) or len(set(doses)) < len(doses) or len(doses) < 2:
+    is_malformed = len(doses) < len(numbers)
+    is_repeated = len(set(doses)) < len(doses)
+    if is_malformed or is_repeated or len(doses) < 2:
         raise UserError(
             f"Expected --dose to be different numbers such as 0,1,10,100, got '{option}'."
         )
+    # The dose 0 is what `unseen` means; without it there is nothing to compare a dose with.
     if doses[0] != 0:
         raise UserError(
             f"--dose {option}: the dose 0, with which the others are compared, is missing."
@@ -100,6 +103,8 @@ def with_doses(
                     f"that show {' '.join(binding)} and nothing else that is held out; render "
                     f"more with --scenes train=N, or take a smaller dose."
                 )
+            # The first ones of a random order: a smaller dose of the same binding is a part of a
+            # larger one.
             chosen += of_binding[:times]
         doses_above_0.append(Dose(times, tuple(bindings_of_dose[times]), tuple(sorted(chosen))))
     return replace(holdout, doses=tuple(doses_above_0))
@@ -112,9 +117,11 @@ def _candidate_scenes(
     rule = RotationRule(vocabulary, holdout)
     candidates: dict[Binding, list[str]] = defaultdict(list)
     for scene_id, arrangement in scenes:
+        # A scene with two held-out bindings would show one of them beyond its dose.
         held_out = [binding for binding in arrangement if holdout.holds_out(*binding)]
         if len(held_out) == 1 and rule.pool(arrangement) == "train":
             candidates[held_out[0]].append(scene_id)
+    # One stream over sorted bindings: the order of the scenes' table does not matter to the draw.
     stream = Stream("doses", holdout.block_seed, holdout.kind, holdout.turn or 0)
     return defaultdict(
         list, {binding: stream.shuffled(candidates[binding]) for binding in sorted(candidates)}

@@ -48,6 +48,7 @@ def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
         ) from None
     _check_keys(path, data)
     holdout = Holdout.from_dict(data)
+    # Raises for an unknown design before anything rests on it.
     find_design(holdout.design)
     _check_names(path, holdout, vocabulary)
     # Class lists list every label, so nothing follows from them.
@@ -67,6 +68,7 @@ def _check_keys(path: Path, data: dict[str, Any]) -> None:
                 f"--holdout {path} is not a valid holdout.json: the key '{key}' is missing; add "
                 f'for example "{key}": "{example}" (docs/choose.md).'
             )
+    # Values and objects only name the block; bindings are what is held out.
     has_block = data.get("values") or data.get("objects")
     if has_block and not data.get("bindings") and not data.get("classes"):
         raise UserError(

@@ -82,6 +82,7 @@ def draw_frame_turns(
             f"objects with a front, two in each group, and the family '{vocabulary.name}' has "
             f'{len(objects)}; hold out a direction of one, such as "own-left: {objects[0]}".'
         )
+    # Only objects are dealt: the two axes are the groups of directions.
     stream = Stream("frame rotation", block_seed)
     object_groups = deal_groups(objects, TURNS, stream)
     holdouts = []

@@ -108,6 +108,7 @@ class Holdout:
     def is_empty(self) -> bool:
         """Whether nothing is held out: all scenes are in one split, for models that were trained
         elsewhere."""
+        # `asymmetric` and `doses` only go beside these.
         return not (
             self.bindings
             or self.triples
@@ -125,6 +126,7 @@ class Holdout:
     def treats_names_alike(self) -> bool:
         """Whether all values, and all objects, have the same place in the holdout: a rotation of
         equal groups."""
+        # Groups of unequal size hold out some names more often than others.
         value_counts = {len(values) for values in self.value_groups}
         object_counts = {len(objects) for objects in self.object_groups}
         return len(value_counts) == len(object_counts) == 1
@@ -195,6 +197,7 @@ class Holdout:
         Raises:
             ValueError: the data are anything else.
         """
+        # Pydantic checks types and makes tuples of the lists in JSON.
         return _adapter().validate_python(data)
 
 
@@ -260,6 +263,7 @@ def closed(triples: list[Triple], vocabulary: Vocabulary, opposites: bool) -> tu
     """
     relations = vocabulary.relations
     closure: set[Triple] = set()
+    # A converse may have an opposite that is new, so what follows is followed in turn.
     waiting = list(triples)
     while waiting:
         triple = waiting.pop()
@@ -288,6 +292,7 @@ def check_fits(holdout: Holdout, vocabulary: Vocabulary) -> list[str]:
         The names in quotation marks; [] if the holdout fits.
     """
     if holdout.kind not in vocabulary.attributes:
+        # No value can be looked up without the kind.
         return [f"the attribute kind '{holdout.kind}'"]
     labels = [listed.label for listed in holdout.classes]
     bindings = [*holdout.bindings, *(label for label in labels if len(label) == 2)]
@@ -298,6 +303,7 @@ def check_fits(holdout: Holdout, vocabulary: Vocabulary) -> list[str]:
         objects += [subject, other]
     relations = [relation for _, relation, _ in triples]
 
+    # All unknown names at once, so that the message lists them together.
     names_and_known: list[tuple[Iterable[str], Collection[str]]] = [
         (values, vocabulary.values(holdout.kind)),
         (objects, vocabulary.objects),

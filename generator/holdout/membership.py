@@ -218,10 +218,12 @@ class SplitPlan:
     ) -> str | None:
         """The split of a scene, from its held-out bindings and relations."""
         holdout = self.holdout
+        # Before all else: such a scene tests the absent name, whatever else it shows.
         if any(holdout.absent(*binding) for binding in arrangement):
             return UNSEEN_ATOMS
         if holdout.is_empty:
             return ALL
+        # Asymmetric scenes cannot be evaluated fairly: the more familiar text would be the guess.
         if is_symmetric(arrangement, holdout):
             if not held_out and not relations:
                 return self._familiar_split(arrangement)
@@ -235,6 +237,8 @@ class SplitPlan:
                 has_asymmetric_pair = any(
                     asymmetric(*pair, holdout) for pair in combinations(arrangement, 2)
                 )
+                # These splits speak of bindings; a held-out relation would mix in another
+                # familiarity.
                 if relations or not has_asymmetric_pair:
                     return None
                 return ASYMMETRIC[bool(held_out)]
@@ -280,6 +284,7 @@ def is_symmetric(arrangement: Arrangement, holdout: Holdout) -> bool:
     Returns:
         Whether every pairing of its values with its objects has the same number.
     """
+    # With one object, or no held-out binding, there is nothing to exchange.
     if len(arrangement) < 2 or not holdout.bindings:
         return True
     values, objects = map(frozenset, zip(*arrangement, strict=True))
@@ -298,7 +303,9 @@ def asymmetric(one: Binding, other: Binding, holdout: Holdout) -> bool:
     Returns:
         Whether it does.
     """
-    exchanged = ((other[0], one[1]), (one[0], other[1]))
+    value, category = one
+    other_value, other_category = other
+    exchanged = ((other_value, category), (value, other_category))
     has_held_out = any(holdout.holds_out(*binding) for binding in (one, other))
     exchanged_has = any(holdout.holds_out(*binding) for binding in exchanged)
     return has_held_out != exchanged_has
@@ -314,4 +321,6 @@ def named_triples(arrangement: Arrangement, facts: Sequence[Fact]) -> tuple[Trip
     Returns:
         The triples, sorted, without duplicates.
     """
-    return tuple(sorted({(arrangement[i][1], name, arrangement[j][1]) for i, name, j in facts}))
+    categories = [category for _, category in arrangement]
+    triples = {(categories[i], name, categories[j]) for i, name, j in facts}
+    return tuple(sorted(triples))

@@ -71,6 +71,7 @@ def splits_that_stay_empty(holdout: Holdout) -> list[str]:
     """
     # A value and two objects that nothing is held out with stand for the rest of any vocabulary.
     values = [*dict.fromkeys(value for value, _ in holdout.bindings), ""]
+    # Names that no vocabulary has.
     objects = {object_name for _, object_name in holdout.bindings} | {" ", "  "}
     empty = splits_without_scenes(holdout, values, objects, 2)
     return [split for split in empty if split in ("partial", "unseen")]

@@ -60,6 +60,7 @@ def read_preset(name: str) -> Preset:
     Raises:
         UserError: there is none.
     """
+    # Looked up among the shipped names, so a name cannot lead out of the folder.
     if name not in preset_names():
         raise UserError(f"Unknown preset '{name}'; {did_you_mean(name, preset_names())}")
     return Preset.model_validate(

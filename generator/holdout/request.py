@@ -49,6 +49,7 @@ class HoldoutRequest:
         """
         options = (self.design, self.block_seeds, self.opposites)
         defaults = (HoldoutRequest.design, HoldoutRequest.block_seeds, HoldoutRequest.opposites)
+        # An option without effect would make the user believe that it had one.
         if any(map(is_holdout_file, self.holdout)) and options != defaults:
             raise UserError(
                 f"--holdout {' '.join(self.holdout)} already sets the design, block seed and "
@@ -63,6 +64,8 @@ class HoldoutRequest:
             for holdout in holdouts:
                 if holdout_of_content.setdefault(_content(holdout), holdout) is not holdout:
                     repeating_seeds.append(block_seed)
+        # Two seeds may draw one block where there are few; the benchmarks would differ in name
+        # alone.
         if repeating_seeds:
             seeds = ", ".join(map(str, dict.fromkeys(repeating_seeds)))
             raise UserError(
@@ -140,6 +143,7 @@ def _design_for(holdout_options: Sequence[str], design: str) -> Design:
     """The design that `--design` names, or the one whose own words `--holdout` has, if `--design`
     is the default."""
     named = find_design(design)
+    # Who names a design gets it, and its own message for words of another.
     if named is not find_design(HoldoutRequest.design):
         return named
     for option in holdout_options:

@@ -78,6 +78,7 @@ def draw_turns(
     Returns:
         K holdouts. Their bindings are disjoint, and together they are all bindings.
     """
+    # One stream for both, so that a seed means one rotation.
     stream = Stream("rotation", block_seed, kind, turns)
     value_groups = deal_groups(vocabulary.values(kind), turns, stream)
     object_groups = deal_groups(list(vocabulary.objects), turns, stream)

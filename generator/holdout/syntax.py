@@ -165,6 +165,8 @@ def parse_part(spec: str, vocabulary: Vocabulary) -> HoldoutPart:
     >>> parse_part("left: cube, sphere", read_vocabulary("clevr")).triple
     ('cube', 'left', 'sphere')
     """
+    # From the forms with words of their own to the general ones: a size has ":" and "=" too, a
+    # triple a ":".
     if spec == ASYMMETRIC:
         return AsymmetricSplits(spec)
     if spec.startswith(ATOMS):
@@ -222,10 +224,17 @@ def check_kind(spec: str, kind: str | None, category: str | None, vocabulary: Vo
 
 
 def named_kind(spec: str, vocabulary: Vocabulary) -> str | None:
-    """Return the attribute kind that a text names, itself or by a value; None if it names none.
+    """Return the attribute kind that a text names, itself or by a value.
 
     It reads only the first name, so it also serves the words of every design
     (`texture:animal=classes`).
+
+    Args:
+        spec: one value of `--holdout`.
+        vocabulary: whose kinds and values it may name.
+
+    Returns:
+        The kind; None if the text names none.
     """
     match = _FIRST_NAME.match(spec)
     name = match["name"].strip() if match else ""
@@ -257,6 +266,7 @@ def short_name(name: str) -> str:
     """
     if len(name) <= _LONGEST_NAME:
         return name
+    # The digest keeps names different whose beginnings are the same.
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
     return f"{name[:_LONGEST_NAME]}-{digest}"
 
@@ -299,6 +309,7 @@ def _parse_lists(spec: str, vocabulary: Vocabulary) -> NamedBindings:
             raise UserError(
                 f"--holdout {spec}: unknown attribute kind '{name}'; {did_you_mean(name, known)}"
             )
+        # Checked below, once it is known which name is the kind.
         lists[name] = [entry.strip() for entry in listed.split(",")]
     kinds = [name for name in lists if name != category]
     if len(kinds) != 1 or category not in lists:
@@ -320,6 +331,8 @@ def _parse_binding(spec: str, vocabulary: Vocabulary) -> NamedBindings:
     """Read `gray:cube`."""
     value, object_name = (name.strip() for name in spec.split(":"))
     kind = _kind_of(value, vocabulary)
+    # The common mistakes first, each with its mend: exchanged names, and a relation in the place of
+    # a value.
     if kind is None and value in vocabulary.objects and _kind_of(object_name, vocabulary):
         raise UserError(f"--holdout {spec}: the value comes first; write {object_name}:{value}.")
     if kind is None and value in vocabulary.relations:
@@ -341,6 +354,7 @@ def _parse_triple(spec: str, vocabulary: Vocabulary) -> NamedTriple:
     relation, _, listed = spec.partition(":")
     relation = relation.strip()
     ends = [name.strip() for name in listed.split(",")]
+    # "gray: cube, sphere" is meant as a value with several objects.
     if kind := _kind_of(relation, vocabulary):
         raise UserError(
             f"--holdout {spec}: '{relation}' is a value of {kind}; to hold it out with several "

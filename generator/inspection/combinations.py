@@ -144,9 +144,8 @@ def _visible_area(listed: Mapping[str, Any]) -> float:
 
 def _box_around(first: Sequence[int], second: Sequence[int]) -> tuple[int, int, int, int]:
     """The smallest box that holds two boxes."""
-    left, top = min(first[0], second[0]), min(first[1], second[1])
-    right, bottom = max(first[2], second[2]), max(first[3], second[3])
-    return left, top, right, bottom
+    lefts, tops, rights, bottoms = zip(first, second, strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)
 
 
 def _largest_pairs(world: World, relation: str) -> dict[tuple[str, str], _ShownObject]:
@@ -178,7 +177,10 @@ def _cut_out(world: World, shown_object: _ShownObject | None) -> Image.Image | N
     left, top, right, bottom = shown_object.box
     side_with_margin = max(right - left, bottom - top) * (1 + 2 * _MARGIN)
     side = min(side_with_margin, *image.size)
-    x = min(max((left + right - side) / 2, 0), image.width - side)
-    y = min(max((top + bottom - side) / 2, 0), image.height - side)
+    centred_x = (left + right - side) / 2
+    centred_y = (top + bottom - side) / 2
+    x = min(max(centred_x, 0), image.width - side)
+    y = min(max(centred_y, 0), image.height - side)
+    square = (x, y, x + side, y + side)
     size = (THUMBNAIL_SIDE, THUMBNAIL_SIDE)
-    return image.resize(size, Image.Resampling.LANCZOS, (x, y, x + side, y + side))
+    return image.resize(size, Image.Resampling.LANCZOS, square)

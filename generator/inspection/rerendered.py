@@ -151,11 +151,14 @@ def _excess_correlations(by_split: Mapping[Splits, DifferenceSum]) -> dict[Split
             for name, other in by_split.items()
             if name != split and other.total.shape == own.total.shape
         ]
-        n, m = own.number, sum(other.number for other in others)
+        n = own.number
+        m = sum(other.number for other in others)
         if n < _FEWEST_IMAGES or m < _FEWEST_IMAGES:
             continue
-        within = (float((own.total * own.total).sum()) - n) / (n * (n - 1))
-        across = sum(float((own.total * other.total).sum()) for other in others) / (n * m)
+        square_of_sum = float((own.total * own.total).sum())
+        within = (square_of_sum - n) / (n * (n - 1))
+        products = [float((own.total * other.total).sum()) for other in others]
+        across = sum(products) / (n * m)
         excess[split] = within - across
     return excess
 

@@ -95,8 +95,9 @@ class Benchmark:
     @cached_property
     def split_of(self) -> dict[str, str | None]:
         """Split of each scene by scene_id; None for a scene in no split."""
-        splits = self.tables["splits"]
-        return dict(zip(splits["scene_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
+        table = self.tables["splits"]
+        scene_ids, splits = table["scene_id"].to_pylist(), table["split"].to_pylist()
+        return dict(zip(scene_ids, splits, strict=True))
 
     def scenes_of(self, *splits: str) -> Iterator[tuple[str, SceneGeometry]]:
         """The readable scenes of some splits, with their scene_id."""
@@ -193,10 +194,10 @@ class Benchmark:
     @cached_property
     def held_out_counts(self) -> list[HeldOutCounts | None]:
         """How much held-out content each text names; None if it cannot be read."""
-        return [
-            None if meaning is None else self.held_out.counts_named(meaning)
-            for meaning in self.meanings
-        ]
+        counts = []
+        for meaning in self.meanings:
+            counts.append(None if meaning is None else self.held_out.counts_named(meaning))
+        return counts
 
     @cached_property
     def familiarity(self) -> np.ndarray:
@@ -204,6 +205,7 @@ class Benchmark:
         if unreadable."""
         number_of: dict[HeldOutCounts | None, int] = {None: -1, HeldOutCounts(): 0}
         for counts in self.held_out_counts:
+            # Numbers instead of counts: a million texts are then compared as an array.
             number_of.setdefault(counts, len(number_of) - 1)
         return np.array([number_of[counts] for counts in self.held_out_counts], np.int64)
 
@@ -224,6 +226,7 @@ class Benchmark:
         verdict_of_pair = np.fromiter(decided, np.int8)
         verdicts = np.full(len(rows.item), UNREADABLE, np.int8)
         verdicts[known] = verdict_of_pair[pair_index]
+        # What is said of two images is decided by both, so not pair by pair of scene and text.
         self._decide_views(verdicts)
         return verdicts
 
@@ -249,6 +252,7 @@ class Benchmark:
         previous_scene = -1
         for pair in pairs:
             scene, text = divmod(pair, n_texts)
+            # The pairs are sorted by scene, so its cached relations are not needed any more.
             if previous_scene not in (-1, scene):
                 self.scenes[previous_scene].forget()
             previous_scene = scene

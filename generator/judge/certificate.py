@@ -79,6 +79,7 @@ class Findings:
         """Add one finding."""
         fault = new["fault"]
         self.counts[fault] += 1
+        # All are counted, but a damaged table may have a finding for each of a million rows.
         if self.counts[fault] <= _LISTED:
             self._first[fault].append(new)
 
@@ -156,10 +157,12 @@ def make_certificate(
         `faults` (numbers by fault), `declared_leaks`, `empty_cells`, `counts`, `images` (the
         numbers of `Images.facts`), and the digests `world`, `benchmark` and `manifests`.
     """
+    # The manifest may come from a stranger, so its entries may be anything.
     declared = [str(leak) for leak in manifest.get("declared_leaks", [])]
     empty_cells = [str(cell) for cell in manifest.get("empty_cells", [])]
     faults = dict(sorted(findings.counts.items()))
     counts = _count_rows(tables)
+    # A benchmark with faults proves nothing, so its sentence has no clause of what was judged.
     if faults:
         status = "failed"
         listed = ", ".join(f"{count} x {fault}" for fault, count in faults.items())
@@ -173,6 +176,7 @@ def make_certificate(
     return {
         "status": status,
         "level": images.level,
+        # Made again with differences is not reproduced.
         "reproduced": reproduced.done and not reproduced.findings,
         "sentence": f"{status}: {details}",
         "findings": list(findings.listed()),
@@ -230,10 +234,12 @@ def _describe_proof(
         clauses.append(f"training shows nothing and says nothing of {own_frames}")
     if manifest.get("exposed_negatives"):
         clauses.append("training negatives may name what is held out")
+    # Only False declares otherwise: without the key, familiarity was judged.
     if manifest.get("equal_familiarity") is not False:
         has_asymmetric = not {*ASYMMETRIC}.isdisjoint(manifest.get("scenes", ()))
         clauses.append("familiarity symmetric" + " but in asymmetric splits" * has_asymmetric)
     design = manifest.get("design")
+    # The judge knows the rules of the built-in designs only, and the sentence must not claim more.
     if design is not None and design not in DESIGNS:
         clauses.append(f"the design '{design}' as its author describes it")
     clauses.append("every file whole")

@@ -49,6 +49,7 @@ def decide(meaning: Meaning, scene: SceneGeometry) -> Truth:
             truth = _both(truth, None)
         else:
             truth = _both(truth, meaning.environment == scene.environment)
+    # The denial of an undecided text is undecided too.
     if meaning.denied and truth is not None:
         return not truth
     return truth
@@ -70,9 +71,9 @@ def _decide_statement(meaning: Meaning, scene: SceneGeometry) -> Truth:
 
     # "two cubes and a red object": a red cube may be one of the two, so the count says nothing.
     for i, count in enumerate(counts):
-        for j, other in enumerate(fitting):
-            if count > 1 and j != i and fitting[i] & other:
-                return None
+        others = fitting[:i] + fitting[i + 1 :]
+        if count > 1 and any(fitting[i] & other for other in others):
+            return None
 
     singles = [i for i, count in enumerate(counts) if count == 1]
     relations = _renumbered(meaning.relations, singles)
@@ -88,10 +89,11 @@ def _renumbered(
 ) -> tuple[RelationMention, ...]:
     """The relations when only the mentions `remaining` are left, numbered from 0."""
     number_of = {mention: number for number, mention in enumerate(remaining)}
-    return tuple(
-        (number_of[subject], name, number_of[object_], asserted, *(number_of[i] for i in third))
-        for subject, name, object_, asserted, *third in relations
-    )
+    renumbered: list[RelationMention] = []
+    for subject, name, object_, asserted, *third in relations:
+        new_third = [number_of[mention] for mention in third]
+        renumbered.append((number_of[subject], name, number_of[object_], asserted, *new_third))
+    return tuple(renumbered)
 
 
 def _decide_count(n_fitting: int, count: int) -> Truth:
@@ -99,6 +101,7 @@ def _decide_count(n_fitting: int, count: int) -> Truth:
     cubes" may mean exactly two or at least two."""
     if n_fitting == count:
         return True
+    # "No cube" has no second reading: one cube makes it false.
     return None if count > 0 and n_fitting > count else False
 
 
@@ -106,18 +109,21 @@ def _decide_singles(
     fitting: list[int], relations: tuple[RelationMention, ...], scene: SceneGeometry
 ) -> Truth:
     """Rules 3 and 4: mentions of single objects and their relations, in both readings of "not"."""
+    # Without relations the mentions only have to be given different objects.
     if not relations:
         return _can_match(fitting)
     truth = _decide_assignment(fitting, relations, scene)
     if all(asserted for _, _, _, asserted, *_ in relations):
         return truth
     # Only an object that no other relation names can be read as "no such object".
-    uses = [mention for relation in relations for mention in _mentions_of(relation)]
-    none_of = [
-        relation
-        for relation in relations
-        if not relation[3] and len(relation) == 4 and uses.count(relation[2]) == 1
-    ]
+    uses: list[int] = []
+    for relation in relations:
+        uses += _mentions_of(relation)
+    none_of: list[RelationMention] = []
+    for relation in relations:
+        _, _, object_, asserted, *third = relation
+        if not asserted and not third and uses.count(object_) == 1:
+            none_of.append(relation)
     if not none_of:
         return truth
     second_truth = _decide_second_reading(fitting, relations, none_of, scene)
@@ -144,6 +150,7 @@ def _decide_second_reading(
     # Then as in the first reading, without these objects and relations.
     unassigned = {object_ for _, _, object_, *_ in none_of}
     assigned = [i for i in range(len(fitting)) if i not in unassigned]
+    # What is related to none of the objects is settled above, so only the other relations are left.
     others = tuple(relation for relation in relations if relation not in none_of)
     decided = _decided_relations(_renumbered(others, assigned), scene)
     possible_domains = [possible[i] for i in assigned]
@@ -213,8 +220,10 @@ def _can_match(domains: list[int]) -> bool:
     if len(domains) == 2:
         first, second = domains
         return bool(first and second and (first | second).bit_count() > 1)
+    # Kuhn's algorithm for bipartite matching; a few mentions need no faster one.
     mention_of: dict[int, int] = {}
-    return all(_find_object(domains, mention_of, mention, set()) for mention in range(len(domains)))
+    mentions = range(len(domains))
+    return all(_find_object(domains, mention_of, mention, set()) for mention in mentions)
 
 
 def _find_object(
@@ -264,6 +273,7 @@ def _search(
 
     Relations of three are decided after all mentions are assigned.
     """
+    # Relations of three are rare, so they are tested at the end instead of narrowing domains.
     if not unassigned:
         chosen = [domain.bit_length() - 1 for domain in domains]
         for (subject, object_, third), allowed, _ in of_three:

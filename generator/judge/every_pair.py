@@ -28,6 +28,7 @@ def decided_scenes(benchmark: Benchmark) -> Iterator[SceneTruth]:
     pools = _pools(benchmark)
     pools_of_scene = _pools_of_scenes(benchmark, pools)
     candidates = _candidate_verdicts(benchmark)
+    # In the order of the world, so that equal benchmarks give equal files.
     scenes = sorted(pools_of_scene)
     for scene in benchmark.world.progress.follow(scenes, "every pair", len(scenes), BATCH):
         true, undecided = candidates[scene]
@@ -48,7 +49,8 @@ def _pools(benchmark: Benchmark) -> dict[str, TextPool]:
     # The pools that the benchmark declares.
     table = benchmark.tables["pools"]
     texts = row_numbers(table["text_id"], benchmark.tables["texts"]["text_id"])
-    for pool_id, text in zip(table["pool_id"].to_pylist(), texts.tolist(), strict=True):
+    pool_ids = table["pool_id"].to_pylist()
+    for pool_id, text in zip(pool_ids, texts.tolist(), strict=True):
         texts_of_pool[f"pool {pool_id}"].add(text)
 
     # Raw retrieval has no table: its pool is every true caption of a protocol and split.
@@ -82,10 +84,10 @@ def _pools_of_scenes(benchmark: Benchmark, pools: dict[str, TextPool]) -> dict[i
 def _candidate_verdicts(benchmark: Benchmark) -> dict[int, tuple[set[int], set[int]]]:
     """By scene, the candidates of evaluation items that are true of it, and those that are
     undecided."""
-    decided: dict[int, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
+    decided: dict[int, tuple[set[int], set[int]]] = {}
     rows = benchmark.candidates
     for row in _evaluation_rows(benchmark).tolist():
-        true, undecided = decided[int(rows.scene[row])]
+        true, undecided = decided.setdefault(int(rows.scene[row]), (set(), set()))
         verdict = benchmark.verdicts[row]
         if verdict == TRUE:
             true.add(int(rows.text[row]))

@@ -104,6 +104,7 @@ class StoredFolder:
             size: Expected width and height of the images; None if they are not known.
         """
         sums_path = self.path / SUMS
+        # The manifest vouches for the list, and the list for the files.
         if not sums_path.exists() or sha256(sums_path) != self.sums_digest:
             yield finding(
                 "damaged file", f"{self.name}/{SUMS} does not match its digest in the manifest"
@@ -111,6 +112,7 @@ class StoredFolder:
         listed = self.sums.items()
         for name, digest in self.progress.follow(listed, f"files of {self.name}", len(listed)):
             yield from self._check_listed_file(name, digest, images, size)
+        # An unlisted file would travel with the dataset without being judged.
         known = {self.path / name for name in (*self.sums, SUMS, "manifest.json", *ABOUT)}
         for path in self.path.rglob("*"):
             if path.is_file() and path not in known:
@@ -122,6 +124,7 @@ class StoredFolder:
         self, name: str, digest: str, images: bool, size: Size | None
     ) -> Iterator[Finding]:
         try:
+            # The list may name a path outside the folder, or one that leads through a link.
             path = file_in(self.path, name)
         except UserError as error:
             yield finding("unsafe path", f"{self.name}/{SUMS} lists {name!r}: {error}")
@@ -134,6 +137,7 @@ class StoredFolder:
                 yield finding(
                     "damaged file", f"{self.name}/{name} has other bytes than when it was made"
                 )
+            # Benchmarks have no images.
             if not images or path.suffix != ".png":
                 return
             fault = image_fault(read_bytes(path, MOST_IN_SCENE), name, size)
@@ -180,6 +184,7 @@ class StoredWorld(StoredFolder):
         path = self.path / "vocabulary.toml"
         try:
             text = read_text(path, MOST_TOML)
+            # Parsed here only to see that it can be: every check reads it.
             parse_toml(text)
         except (OSError, ValueError) as error:
             raise UserError(
@@ -191,7 +196,8 @@ class StoredWorld(StoredFolder):
     def _read_packed_sums(self) -> Mapping[str, str]:
         try:
             table = read_table(self.path / "packed.parquet", columns=["path", "sha256"])
-            return dict(zip(table["path"].to_pylist(), table["sha256"].to_pylist(), strict=True))
+            paths = table["path"].to_pylist()
+            return dict(zip(paths, table["sha256"].to_pylist(), strict=True))
         except DAMAGE:  # most worlds have no tars; a damaged table is a finding already
             return {}
 
@@ -301,6 +307,7 @@ class StoredDataset:
             holdout = read_holdout(folder)
             if holdout is None or holdout.get("design") != ROTATION:
                 continue
+            # Only the benchmarks under judgement get findings about their own files.
             with suppress(*DAMAGE):
                 self.turns[name] = (holdout, read_judged_table(folder, "splits"))
 
@@ -339,6 +346,7 @@ def find_benchmarks(root: Path, name: str | None) -> list[str]:
         UserError: There is no dataset, no finished world or no such benchmark, or a file is a link,
             a pipe or a device.
     """
+    # Before the first file is read: a link may lead out of the folder, a pipe may never end.
     check_own_files(root)
     fetch(root)
     world = root / "world"
@@ -385,6 +393,7 @@ def _table_parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]
     forbidden empty cell.
     """
     present = read_schema(path)
+    # Metadata could tell a model what the columns do not, and no other check would see it.
     if present.metadata or any(field.metadata for field in present):
         raise ValueError("it has metadata, which the format does not have")
     missing = {*schema.names} - {*present.names} - _OPTIONAL_COLUMNS
@@ -398,12 +407,14 @@ def _table_parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]
     judged = pa.schema([field for field in schema if field.name in _JUDGED_COLUMNS])
     read_columns = [name for name in judged.names if name in present.names]
     filled_columns = sorted(_FILLED_COLUMNS.intersection(judged.names))
+    # The first part tells the columns even of a table without rows.
     yield judged.empty_table()
     for batch in read_batches(path, read_columns, rows):
         part = pa.Table.from_batches([batch])
         for name in judged.names:
             if name not in read_columns:
-                part = part.append_column(name, pa.nulls(len(part), judged.field(name).type))
+                nulls = pa.nulls(len(part), judged.field(name).type)
+                part = part.append_column(name, nulls)
         part = part.select(judged.names).cast(judged)
         empty = [name for name in filled_columns if part[name].null_count]
         if empty:
@@ -435,6 +446,7 @@ def image_fault(data: bytes, path: str = "", size: Size | None = None) -> str | 
         # Pillow reads 16-bit RGB as "RGB" too, so the depth is read from the header.
         if image.mode != mode or data[_DEPTH_AT] != 8:
             return f"is not 8-bit {description}"
+    # "interlace" is how the file is packed, not text that travels with it.
     metadata = sorted(str(key) for key in image.info.keys() - {"interlace"})
     if metadata:
         return f"has metadata beside its pixels: {', '.join(metadata)}"

@@ -25,6 +25,7 @@ def frame_findings(benchmark: Benchmark) -> Iterator[Finding]:
     kinds = labels(benchmark.tables["items"]["kind"])
     rows_of_item: dict[int, list[int]] = defaultdict(list)
     is_frames = benchmark.protocols == FRAMES_PROTOCOL
+    # Rows that name a missing scene or text are findings of other checks.
     for row in benchmark.candidates.complete.tolist():
         item = int(benchmark.candidates.item[row])
         if is_frames[item]:
@@ -56,12 +57,14 @@ def _faults_of_two_sides(benchmark: Benchmark, kind: str, rows: Sequence[int]) -
     n_true = dict.fromkeys(texts, 0)
     for row in rows:
         n_true[int(candidates.text[row])] += int(benchmark.verdicts[row] == TRUE)
+    # The two sides exchange the viewer's left and right, and leave the object's own as it is.
     expected = [1, 1] if kind == "viewer" else [0, 2]
     if sorted(n_true.values()) != expected:
         yield f"its captions do not {'exchange' if kind == 'viewer' else 'keep'} their truth"
     for text in texts:
         meaning = benchmark.meanings[text]
         named = {relation for _, relation, *_ in meaning.relations} if meaning else set()
+        # A caption of the other frame could have the same truths by chance.
         if not named or not named <= {*FRAMES[kind]}:
             yield f"'{benchmark.text(text)}' does not name the frame of the {kind}"
 
@@ -81,6 +84,7 @@ def _faults_of_bare_item(benchmark: Benchmark, rows: Sequence[int]) -> Iterator[
             meaning = benchmark.meaning_of(text, benchmark.bare_lexicons[frame])
             scene = benchmark.scenes[int(candidates.scene[row])]
             truths.append(None if meaning is None else decide(meaning, scene))
+        # True in both frames, or in none, it would not tell which one a model assumes.
         if tuple(truths) != _TRUTHS_OF_KIND.get(kind):
             yield (
                 f"'{text}' is listed as true for {kind}, and is {_in_words(truths[0])} for the "

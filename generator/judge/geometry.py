@@ -77,31 +77,14 @@ class Terms:
             KeyError, TypeError, AttributeError: It is malformed.
         """
         data = tomllib.loads(vocabulary_toml)
-        relations = {}
-        for name, declared in data.get("relations", {}).items():
-            if name not in RULES:
-                raise UserError(
-                    f"world/vocabulary.toml: this version does not know the relation '{name}'; "
-                    f"{did_you_mean(name, list(RULES))}"
-                )
-            relations[name] = Relation(declared["margin"], declared.get("distance", 0.0))
-
-        tops = {}
-        fronts = {}
-        for name, declared in data.get("objects", {}).items():
-            if "front" in declared:
-                fronts[name] = math.radians(declared["front"])
-            if "top" in declared:
-                size = declared.get("size", 1)
-                top = declared["top"]
-                tops[name] = (top["height"] * size, top["radius"] * size)
-
-        scales = {}
-        for kind, values in data.get("attributes", {}).items():
-            for name, declared in values.items():
-                if "scale" in declared:
-                    scales[kind, name] = declared["scale"]
-        return cls(data["category"], relations, tops, fronts, scales)
+        objects = data.get("objects", {})
+        return cls(
+            relations=_declared_relations(data.get("relations", {})),
+            tops=_declared_tops(objects),
+            fronts=_declared_fronts(objects),
+            scales=_declared_scales(data.get("attributes", {})),
+            category=data["category"],
+        )
 
     def top(self, category: str, values: dict[str, str]) -> tuple[float, float]:
         """Height and radius of an object's flat top, metres; 0, 0 if it has none.
@@ -116,6 +99,47 @@ class Terms:
             if pair in self.scales:
                 return height * self.scales[pair], radius * self.scales[pair]
         raise ValueError(f"its {category} has no value with a scale")
+
+
+def _declared_relations(declared_relations: dict[str, Any]) -> dict[str, Relation]:
+    relations = {}
+    for name, declared in declared_relations.items():
+        # Not passed over: its texts and its held-out triples could not be judged.
+        if name not in RULES:
+            raise UserError(
+                f"world/vocabulary.toml: this version does not know the relation '{name}'; "
+                f"{did_you_mean(name, list(RULES))}"
+            )
+        relations[name] = Relation(declared["margin"], declared.get("distance", 0.0))
+    return relations
+
+
+def _declared_tops(declared_objects: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    tops = {}
+    for name, declared in declared_objects.items():
+        if "top" in declared:
+            # `size` is a factor on the object's scale, and its top is given in that scale.
+            size = declared.get("size", 1)
+            top = declared["top"]
+            tops[name] = (top["height"] * size, top["radius"] * size)
+    return tops
+
+
+def _declared_fronts(declared_objects: dict[str, Any]) -> dict[str, float]:
+    fronts = {}
+    for name, declared in declared_objects.items():
+        if "front" in declared:
+            fronts[name] = math.radians(declared["front"])
+    return fronts
+
+
+def _declared_scales(declared_kinds: dict[str, Any]) -> dict[Pair, float]:
+    scales = {}
+    for kind, values in declared_kinds.items():
+        for name, declared in values.items():
+            if "scale" in declared:
+                scales[kind, name] = declared["scale"]
+    return scales
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -198,18 +222,10 @@ class SceneGeometry:
         does."""
         least = self.terms.relations[name].margin
         margins = self.margins(name)
-        n_objects = len(self.objects)
-        # "Possible" is negated, so that a margin that is not a number leaves the relation possible,
-        # not false.
         if RULES[name].arity == 3:
-            array = np.asarray(margins)
-            # Python's integers, since a scene may have more objects than a number of NumPy has
-            # bits.
-            bits = np.array([1 << place for place in range(n_objects)], dtype=object)
-            sure = ((array >= least) * bits).sum(2).tolist()
-            possible = (~(array <= -least) * bits).sum(2).tolist()
-            return DecidedPairs(sure, possible, [], [])
+            return self._decide_of_three(margins, least)
 
+        n_objects = len(self.objects)
         sure = [0] * n_objects
         possible = [0] * n_objects
         sure_by_second = [0] * n_objects
@@ -221,10 +237,23 @@ class SceneGeometry:
                 if margin >= least:
                     sure[i] |= 1 << j
                     sure_by_second[j] |= 1 << i
+                # Negated, so that a margin that is not a number leaves the relation possible, not
+                # false.
                 if not margin <= -least:
                     possible[i] |= 1 << j
                     possible_by_second[j] |= 1 << i
         return DecidedPairs(sure, possible, sure_by_second, possible_by_second)
+
+    def _decide_of_three(self, margins: list, least: float) -> DecidedPairs:
+        """As `_decide`, of a relation of three objects."""
+        array = np.asarray(margins)
+        # Python's integers, since a scene may have more objects than a number of NumPy has bits.
+        bits = np.array([1 << place for place in range(len(self.objects))], dtype=object)
+        sure = (array >= least) * bits
+        # Negated for margins that are not numbers, as in `_decide`.
+        possible = ~(array <= -least) * bits
+        # A set of third objects is the sum of their bits.
+        return DecidedPairs(sure.sum(2).tolist(), possible.sum(2).tolist(), [], [])
 
     def _decide_denial(self, name: str) -> DecidedPairs:
         """The denial is sure where the relation is not possible, and possible where it is not
@@ -260,6 +289,7 @@ class SceneGeometry:
         """All objects `arity` times, each time along another axis of an array, so that one call of
         a rule computes the margins of all pairs (or triples)."""
         if arity not in self._grids:
+            # Reshaped, since an array of no objects has no second axis.
             columns = np.array(self.standing()).reshape(-1, len(StandingObject._fields)).T
             grids = []
             for axis in range(arity):
@@ -343,6 +373,7 @@ def _own_front(first: StandingObject, second: StandingObject) -> Any:
 def _line_of_sight(viewer: StandingObject, goal: StandingObject) -> tuple[Any, Any]:
     """The unit vector on the ground from one object to another; 0, 0 at one place."""
     length = _ground_distance(viewer, goal)
+    # An object and itself are a pair of the arrays too: dividing by 1 keeps it 0, not NaN.
     divisor = np.where(length > 0, length, 1.0)
     return (goal.right - viewer.right) / divisor, (goal.away - viewer.away) / divisor
 
@@ -429,17 +460,14 @@ def read_scene(record: str, terms: Terms) -> SceneGeometry:
         objects.append(terms.known_objects.setdefault(key, (category, values)))
         positions.append(tuple(map(float, object_data["position"])))
         fronts.append(_world_front(object_data, terms))
-    away_x, away_y = _viewing_direction(data["camera"])
-    # Right is the viewing direction turned clockwise by a quarter.
-    ground = [(x * away_y - y * away_x, x * away_x + y * away_y) for x, y, _ in positions]
-    facing = [(x * away_y - y * away_x, x * away_x + y * away_y) for x, y in fronts]
+    away = _viewing_direction(data["camera"])
     environment = data.get("environment")
     return SceneGeometry(
         objects=objects,
-        ground=ground,
+        ground=[_as_seen(x, y, away) for x, y, _ in positions],
         feet=[z for _, _, z in positions],
         tops=[terms.top(category, values) for category, values in objects],
-        facing=facing,
+        facing=[_as_seen(x, y, away) for x, y in fronts],
         environment=environment if isinstance(environment, str) else None,
         terms=terms,
     )
@@ -452,6 +480,13 @@ def _world_front(object_data: dict[str, Any], terms: Terms) -> tuple[float, floa
         return 0.0, 0.0
     angle = float(object_data["heading"]) + terms.fronts[category]
     return math.cos(angle), math.sin(angle)
+
+
+def _as_seen(x: float, y: float, away: tuple[float, float]) -> tuple[float, float]:
+    """A vector on the ground by its components to the right of the camera and away from it."""
+    away_x, away_y = away
+    # Right is the viewing direction turned clockwise by a quarter.
+    return x * away_y - y * away_x, x * away_x + y * away_y
 
 
 def _viewing_direction(camera: dict[str, Any]) -> tuple[float, float]:

@@ -100,6 +100,13 @@ class HeldOut:
         listed = frozenset(
             (subject, name, object_) for subject, name, object_ in data.get("triples", ())
         )
+        # The list is not trusted to be closed: what follows from a triple is held out as well.
+        closed = _closure(
+            frozenset(triple for triple in listed if triple[1] in relations),
+            converses,
+            opposites,
+            vocabulary.get("objects", {}),
+        )
         class_lists: dict[str, list[tuple[str, ...]]] = {}
         for entry in data.get("classes", ()):
             class_lists.setdefault(entry["split"], []).append(tuple(entry["label"]))
@@ -114,12 +121,7 @@ class HeldOut:
             task=data.get("task"),
             bindings=_bindings(data["bindings"]),
             listed_triples=listed,
-            triples=_closure(
-                frozenset(triple for triple in listed if triple[1] in relations),
-                converses,
-                opposites,
-                vocabulary.get("objects", {}),
-            ),
+            triples=closed,
             absent_values=frozenset(data.get("absent_values", ())),
             absent_objects=frozenset(data.get("absent_objects", ())),
             class_lists=class_lists,
@@ -138,11 +140,11 @@ class HeldOut:
 
     def bindings_of(self, scene: SceneGeometry) -> list[Binding]:
         """The bindings of a scene, at most one per object."""
-        return [
-            (values[self.kind], category)
-            for category, values in scene.objects
-            if self.kind in values
-        ]
+        bindings = []
+        for category, values in scene.objects:
+            if self.kind in values:
+                bindings.append((values[self.kind], category))
+        return bindings
 
     def held_out_bindings_of(self, scene: SceneGeometry) -> list[Binding]:
         """The held-out bindings of a scene, at most one per object."""
@@ -179,10 +181,12 @@ class HeldOut:
     def is_uneven(self, scene: SceneGeometry) -> bool:
         """Whether exchanging the values of some two objects decides whether the two show a held-out
         binding: they do either before or after, not both."""
-        for (value, category), (other_value, other) in combinations(self.bindings_of(scene), 2):
-            before = {(value, category), (other_value, other)}
-            after = {(other_value, category), (value, other)}
-            if before.isdisjoint(self.bindings) != after.isdisjoint(self.bindings):
+        for first, second in combinations(self.bindings_of(scene), 2):
+            (value, category), (other_value, other_category) = first, second
+            exchanged = {(other_value, category), (value, other_category)}
+            shows_before = not self.bindings.isdisjoint((first, second))
+            shows_after = not self.bindings.isdisjoint(exchanged)
+            if shows_before != shows_after:
                 return True
         return False
 
@@ -215,24 +219,30 @@ class HeldOut:
     def bindings_named(self, meaning: Meaning) -> list[Binding]:
         """The bindings of the tested kind that a text asserts, one for each mention that has
         one."""
-        return [
-            (value, mention.category)
-            for mention in meaning.objects
-            for kind, value in mention.attributes
-            if kind == self.kind and mention.category is not None
-        ]
+        bindings = []
+        for mention in meaning.objects:
+            # "A red object" names no category, so no binding.
+            if mention.category is None:
+                continue
+            for kind, value in mention.attributes:
+                if kind == self.kind:
+                    bindings.append((value, mention.category))
+        return bindings
 
     def triples_named(self, meaning: Meaning) -> list[Triple]:
         """The relations of two objects that a text names, by the categories of the objects."""
         categories = [mention.category or "" for mention in meaning.objects]
-        return [
-            (categories[subject], name, categories[object_])
-            for subject, name, object_, *_ in meaning.relations
-        ]
+        triples = []
+        for subject, name, object_, *_ in meaning.relations:
+            triples.append((categories[subject], name, categories[object_]))
+        return triples
 
     def names_in(self, meaning: Meaning) -> set[Pair]:
         """The values and categories that a text names, each with its kind."""
-        pairs = {pair for mention in meaning.objects for pair in self._pairs_of(mention)}
+        pairs: set[Pair] = set()
+        for mention in meaning.objects:
+            pairs.update(self._pairs_of(mention))
+        # The word for all categories is no name.
         return {(kind, name) for kind, name in pairs if name}
 
     def _pairs_of(self, mention: ObjectMention) -> Iterator[Pair]:

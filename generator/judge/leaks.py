@@ -2,7 +2,7 @@
 manifest declares it, and the true and the false texts of an evaluation item name equally much of
 it."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
@@ -35,6 +35,8 @@ def _scene_leaks(benchmark: Benchmark, excepted: frozenset[Triple]) -> Iterator[
     held_out = benchmark.held_out
     for scene_id, scene in benchmark.scenes_of(TRAIN):
         bindings = held_out.held_out_bindings_of(scene)
+        # A dose allows one binding in a scene: with two, training would show one more often than it
+        # says.
         if len(bindings) == 1 and bindings[0] in held_out.dosed_in(scene_id):
             bindings = []  # dose_findings counts these
         for binding in bindings:
@@ -60,6 +62,7 @@ def _text_leaks(benchmark: Benchmark, excepted: frozenset[Triple]) -> Iterator[F
     negatives_may = bool(benchmark.manifest.get("exposed_negatives"))
     training = rows.with_text[benchmark.is_training[rows.item[rows.with_text]]]
     for row in training[benchmark.familiarity[rows.text[training]] > 0].tolist():
+        # A declared exception covers negatives alone.
         if rows.truth[row] or not negatives_may:
             yield from _leaks_of_text(benchmark, row, excepted)
 
@@ -123,6 +126,7 @@ def undeclared_findings(benchmark: Benchmark) -> Iterator[Finding]:
             "undeclared leak",
             "training shows bindings with a dose; the manifest does not declare it",
         )
+    # With any declared leak the certificate is not clean: these two need no phrase of their own.
     if declared:
         return
     if manifest.get("exposed_negatives"):
@@ -153,7 +157,8 @@ def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
     captions = rows.with_text[rows.slot[rows.with_text] == "c"]
     captions = captions[benchmark.protocols[rows.item[captions]] == "systematicity"]
     splits = benchmark.item_split[rows.item[captions]]
-    allowed: dict[str, Set[tuple[str, ...]]] = {"unseen": held_out.bindings | held_out.triples}
+    allowed: dict[str, Set[tuple[str, ...]]] = {}
+    allowed["unseen"] = held_out.bindings | held_out.triples
     if (splits == "seen").any():
         allowed["seen"] = _trained_compounds(benchmark)
     for row, split in zip(captions.tolist(), splits.tolist(), strict=True):
@@ -162,6 +167,7 @@ def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
             continue
         compounds = [*held_out.bindings_named(meaning), *held_out.triples_named(meaning)]
         wrong = {" ".join(compound) for compound in compounds if compound not in allowed[split]}
+        # A caption without any compound would test none.
         if not wrong and compounds:
             continue
         fault, rule = _COMPOUND_FAULTS[split]
@@ -190,6 +196,7 @@ def word_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Foils with a value or category that no training scene shows and no true text of their item
     names. Checked only if the manifest's request has `known_words`."""
     request = benchmark.manifest.get("request") or {}
+    # Other benchmarks may use the whole vocabulary.
     if not request.get("known_words"):
         return
     rows = benchmark.candidates
@@ -202,12 +209,13 @@ def word_findings(benchmark: Benchmark) -> Iterator[Finding]:
     has_unknown = np.array([bool(unknown) for unknown in unknown_of_text], bool)
     is_evaluation = ~benchmark.is_training[rows.item[rows.with_text]]
     judged = rows.with_text[is_evaluation & has_unknown[rows.text[rows.with_text]]]
-    named_by_truth: dict[int, set[Pair]] = {}
+    named_by_truth: dict[int, set[Pair]] = defaultdict(set)
     for row in judged[rows.truth[judged]].tolist():
-        named_by_truth.setdefault(rows.item[row], set()).update(unknown_of_text[rows.text[row]])
+        named_by_truth[rows.item[row]] |= unknown_of_text[rows.text[row]]
     for row in judged[~rows.truth[judged]].tolist():
         item = rows.item[row]
-        unknown = unknown_of_text[rows.text[row]] - named_by_truth.get(item, set())
+        # What the true text names too gives nothing away.
+        unknown = unknown_of_text[rows.text[row]] - named_by_truth[item]
         for _, name in sorted(unknown):
             yield finding(
                 "unknown word",
@@ -259,18 +267,22 @@ def symmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
         return
     rows = benchmark.candidates
     judged = rows.with_text
-    is_symmetric = ~np.isin(benchmark.item_split[rows.item[judged]], (TRAIN, *ASYMMETRIC))
+    splits = benchmark.item_split[rows.item[judged]]
+    is_symmetric = ~np.isin(splits, (TRAIN, *ASYMMETRIC))
     is_readable = benchmark.familiarity[rows.text[judged]] >= 0
     judged = judged[is_symmetric & is_readable & (rows.slot[judged] != _OTHER_CAPTIONS)]
 
+    # Captions of an item are one question, numbered 0; each other slot is a question of its own.
     slots = sorted(set(rows.slot.tolist()))
-    group_of = {slot: 0 if slot in _CAPTION_SLOTS else n for n, slot in enumerate(slots, 1)}
-    groups = np.array([group_of[slot] for slot in rows.slot[judged].tolist()], np.int64)
+    group_of = {}
+    for number, slot in enumerate(slots, 1):
+        group_of[slot] = 0 if slot in _CAPTION_SLOTS else number
+    groups = [group_of[slot] for slot in rows.slot[judged].tolist()]
     yield from _unequal_findings(
         benchmark,
         _Questions(
             item=rows.item[judged],
-            group=groups,
+            group=np.array(groups, np.int64),
             n_groups=len(slots) + 1,
             text=rows.text[judged],
             truth=rows.truth[judged],
@@ -296,6 +308,7 @@ def _unequal_findings(benchmark: Benchmark, texts: _Questions) -> Iterator[Findi
     unequal = np.intersect1d(one_sided, two_sided)
 
     # The texts of a question are neighbours in `order`.
+    # Stable, so that findings name texts in the order of the table.
     order = np.argsort(question, kind="stable")
     starts = np.searchsorted(question, unequal, "left", order).tolist()
     ends = np.searchsorted(question, unequal, "right", order).tolist()

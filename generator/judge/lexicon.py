@@ -115,23 +115,16 @@ class Lexicon:
         entries = (*_grammar_entries(), *_nouns(data), *_values(data), *_relations(data))
         for term, name, meaning in entries:
             meanings.setdefault(spaced(term).strip(), set()).add((name, meaning))
+        words = _unambiguous_words(meanings)
 
-        # Words with one meaning, without multi-word terms that can be read as other terms.
-        words = {term: next(iter(own)) for term, own in meanings.items() if len(own) == 1}
-        several = [term for term in words if " " in term]
-        divisible = []
-        for term in several:
-            word_class, _ = words[term]
-            if word_class not in _GRAMMAR and _is_divisible(term, words):
-                divisible.append(term)
-        # Deleted only now, because one may be a part of another.
-        for term in divisible:
-            del words[term]
-
-        # In a text, the longest term wins.
+        # In a text, the longest term wins. Divisible terms are joined too: so a text with one has
+        # an unknown word, and is not read as its parts.
+        several = [term for term, own in meanings.items() if " " in term and len(own) == 1]
         longest_first = sorted(several, key=len, reverse=True)
         alternatives = "|".join(re.escape(term) for term in longest_first)
-        classes = {term: frozenset(name for name, _ in own) for term, own in meanings.items()}
+        classes = {}
+        for term, own in meanings.items():
+            classes[term] = frozenset(name for name, _ in own)
         templates, refused = readable_templates(data.get("templates", {}), classes)
         return cls(
             words={term.replace(" ", _JOINT): word for term, word in words.items()},
@@ -151,7 +144,7 @@ class Lexicon:
         Raises:
             UnreadableError: The text has an unknown word.
         """
-        joined = self.multi_word.sub(lambda match: match[0].replace(" ", _JOINT), spaced(text))
+        joined = self.multi_word.sub(_join_parts, spaced(text))
         terms = joined.split(" ")
         known = self.words
         try:
@@ -174,6 +167,7 @@ class Lexicon:
         """
         known = self.known_mentions.get(terms)
         if known is None:
+            # "No cube" has the number 0.
             number = next((meaning for name, meaning in words if name in ("number", "none")), 1)
             category = next(meaning for name, meaning in words if name in ("noun", "plural"))
             pairs = [meaning for name, meaning in words if name in ("value", "after")]
@@ -207,7 +201,29 @@ class Lexicon:
         return self.known_mentions.setdefault(mention, mention)
 
 
+def _join_parts(match: re.Match[str]) -> str:
+    return match[0].replace(" ", _JOINT)
+
+
+def _unambiguous_words(meanings: dict[str, set[Word]]) -> dict[str, Word]:
+    """The words with one meaning, without multi-word terms that can be read as other terms."""
+    words = {}
+    for term, own in meanings.items():
+        if len(own) == 1:
+            words[term] = next(iter(own))
+    divisible = []
+    for term, (word_class, _) in words.items():
+        # The grammar's own terms, as "that is", are meant to be the longer ones.
+        if " " in term and word_class not in _GRAMMAR and _is_divisible(term, words):
+            divisible.append(term)
+    # Deleted only now, because one may be a part of another.
+    for term in divisible:
+        del words[term]
+    return words
+
+
 def _one_of_each_kind(pairs: list[Pair]) -> tuple[Pair, ...]:
+    # "A red blue cube" has no reading, and "a red red cube" is no caption.
     if len(dict(pairs)) < len(pairs):
         raise UnreadableError("expected one value of each kind of attribute")
     return tuple(sorted(pairs))
@@ -269,6 +285,7 @@ def _nouns(data: dict[str, Any]) -> Iterator[Entry]:
 
 def _noun(noun: str, category: str | None, plural: str) -> Iterator[Entry]:
     yield noun, "noun", category
+    # Of "sheep", one word for both, "two sheep" is read by the number alone.
     if plural != noun:
         yield plural, "plural", category
 
@@ -306,23 +323,26 @@ def _bare_relations(declared: dict[str, Any], frame: tuple[str, ...]) -> dict[st
     for relation in frame:
         if relation not in declared:
             continue
-        phrases = (declared[relation]["phrase"], *declared[relation].get("synonyms", []))
+        of_relation = declared[relation]
+        phrases = (of_relation["phrase"], *of_relation.get("synonyms", []))
         before_ground = [phrase.partition(_GROUND)[0].strip() for phrase in phrases]
+        # Phrases that differ only in their frame are one phrase without it.
         first, *others = dict.fromkeys(before_ground)
-        bare[relation] = {**declared[relation], "phrase": first, "synonyms": others}
+        bare[relation] = {**of_relation, "phrase": first, "synonyms": others}
     return bare
 
 
 def _view_of(phrase: str) -> View:
     """How a phrase says its frame."""
     words, _, rest = phrase.partition(_GROUND)
+    words = spaced(words).strip()
     owner = _IN_VIEW.search(rest)
     if owner is None:
-        return spaced(words).strip(), spaced(rest).strip(), "", ""
+        return words, spaced(rest).strip(), "", ""
     before = rest[: owner.start()].strip()
-    after = rest[owner.end() :].strip()
     # Here the genitive stands alone, without the word before it.
-    return spaced(words).strip(), spaced(before).strip(), owner[1], spaced(after).strip()
+    after = rest[owner.end() :].strip()
+    return words, spaced(before).strip(), owner[1], spaced(after).strip()
 
 
 def _relations_by_view(data: dict[str, Any]) -> dict[View, str]:

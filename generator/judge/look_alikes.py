@@ -44,6 +44,7 @@ def look_alike_names(vocabulary: Mapping[str, Any]) -> Iterator[str]:
         if letters:
             yield f"the word '{word}' has {letters}; spell it with the letters of English."
     for kind, values in kinds.items():
+        # The family may come from a stranger, and pairs grow with the square.
         if len(values) > _MOST_VALUES:
             yield (
                 f"the kind '{kind}' has {len(values):,} values, expected at most {_MOST_VALUES}; "
@@ -114,6 +115,7 @@ def _settings(declared: Any, path: str = "") -> Settings:
     """The settings of a value that an image shows, without nesting."""
     if isinstance(declared, str) and declared.startswith("#"):
         return {path: _linear_light(declared)}
+    # Colours of a texture are compared place by place: exchanged, they look different.
     if isinstance(declared, list):
         declared = {str(number): part for number, part in enumerate(declared)}
     if not isinstance(declared, Mapping):
@@ -132,8 +134,11 @@ def _settings(declared: Any, path: str = "") -> Settings:
 
 def _linear_light(hexadecimal: str) -> NDArray[np.float64]:
     """The linear light (3,), 0..1, of a colour such as "#e50000" (IEC 61966-2-1)."""
-    channels = np.array([int(hexadecimal[at : at + 2], 16) for at in (1, 3, 5)]) / 255
-    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    levels = [int(hexadecimal[at : at + 2], 16) for at in (1, 3, 5)]
+    channels = np.array(levels) / 255
+    # The curve of sRGB is a line near black.
+    is_dark = channels <= 0.04045
+    return np.where(is_dark, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
 
 
 def _equal_settings(settings: list[Any]) -> NDArray[np.bool_]:
@@ -154,7 +159,8 @@ def _equal_settings(settings: list[Any]) -> NDArray[np.bool_]:
         close = np.abs(numeric[:, None] - numeric) <= _TOLERANCE
         equal[np.ix_(numbers, numbers)] = close
     if colors:
-        equal[np.ix_(colors, colors)] = _equal_colors(np.array([settings[n] for n in colors]))
+        light = np.array([settings[n] for n in colors])
+        equal[np.ix_(colors, colors)] = _equal_colors(light)
     return equal
 
 

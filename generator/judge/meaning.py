@@ -40,6 +40,7 @@ class Meaning(NamedTuple):
     def to_json(self) -> str:
         """The column `form` (docs/language.md), as the generator writes it."""
         data: dict[str, Any] = {"objects": [_object_data(mention) for mention in self.objects]}
+        # The generator leaves defaults out, so that forms are short; the comparison is of texts.
         if self.relations:
             data["relations"] = self.relations
         if self.denied:

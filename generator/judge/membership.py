@@ -75,6 +75,7 @@ def _untrained_bindings(benchmark: Benchmark) -> Iterator[Finding]:
     trained: set[Binding] = set()
     for _, scene in benchmark.scenes_of(TRAIN):
         trained.update(held_out.bindings_of(scene))
+    # A benchmark without training claims nothing about what was trained.
     if not trained:
         return
     for scene_id, scene in benchmark.scenes_of(*_FAMILIAR):
@@ -92,6 +93,7 @@ def image_findings(benchmark: Benchmark) -> Iterator[Finding]:
     scenes_of_image: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for scene_id, digest in benchmark.world.image_digests.items():
         split = benchmark.split_of.get(scene_id)
+        # Scenes in no split are not used, so their images may repeat.
         if split:
             scenes_of_image[digest].append((split, scene_id))
     for digest, scenes in scenes_of_image.items():
@@ -121,7 +123,8 @@ def _wrong_split(
     if split in fitting and is_allowed_absent:
         return
     triples = held_out.held_out_triples_of(scene)
-    held_out_names = [*map(" ".join, bindings), *map(" ".join, triples), *absent]
+    compounds = [*bindings, *triples]
+    held_out_names = [*map(" ".join, compounds), *absent]
     yield finding(
         "wrong split",
         f"scene {scene_id} is in {split} and shows {len(bindings)} held-out bindings, "
@@ -134,6 +137,7 @@ def _fitting_splits(
     scene: SceneGeometry, held_out: HeldOut, bindings: list[Binding], held_out_facts: list[Fact]
 ) -> set[str]:
     """The splits that a scene may be in by the held-out bindings and facts that it shows."""
+    # Without a holdout there is nothing to divide scenes by.
     if held_out.is_empty:
         return {_ALL}
     splits = {TRAIN}
@@ -148,6 +152,8 @@ def _fitting_splits(
         all_bound = not held_out.bindings or len(bindings) == len(scene.objects)
         all_related = not held_out.triples or len(related) == len(scene.objects)
         splits.add(held_out.dose_split(bindings) if all_bound and all_related else "partial")
+    # Added, not decided: such a scene may be in its usual split too, as clusters are dealt between
+    # them.
     if held_out.asymmetric and not held_out_facts and held_out.is_uneven(scene):
         splits.add(ASYMMETRIC[1] if bindings else ASYMMETRIC[0])
     return splits
@@ -183,6 +189,7 @@ def cell_findings(benchmark: Benchmark) -> Iterator[Finding]:
         yield finding(
             "empty cell", f"there is no question of {cell}, and the manifest does not declare it"
         )
+    # A declaration of too much would hide a cell that gets lost later.
     for cell in sorted(declared - empty):
         yield finding("wrong declaration", f"the manifest says that there is no question of {cell}")
 
@@ -208,6 +215,7 @@ def item_findings(benchmark: Benchmark) -> Iterator[Finding]:
         )
 
     splits_with_items = {*benchmark.item_split.tolist()}
+    # Benchmarks of training alone ask no questions.
     if not splits_with_items.isdisjoint(_CLAIMS):
         for split in _CLAIMS:
             if split in benchmark.split_of.values() and split not in splits_with_items:
@@ -285,14 +293,14 @@ def class_findings(benchmark: Benchmark) -> Iterator[Finding]:
 def shared_arrangements(held_out: HeldOut) -> Iterator[tuple[str, str, frozenset[Triple]]]:
     """Arrangements that are labels of two lists: the two labels as a sentence, in both orders, and
     their triples."""
-    labels_of_lists = [
-        (name, (label[0], label[1], label[2]))
-        for name, listed in held_out.class_lists.items()
-        for label in listed
-        if len(label) == 3
-    ]
+    labels_of_lists = []
+    for name, listed in held_out.class_lists.items():
+        for label in listed:
+            if len(label) == 3:
+                labels_of_lists.append((name, (label[0], label[1], label[2])))
     for (name, label), (other_name, other) in combinations(labels_of_lists, 2):
         subject, relation, object_ = label
+        # A list may hold the arrangement by its converse: it is the same fact.
         converse = (object_, held_out.converses.get(relation, ""), subject)
         if name == other_name or other not in (label, converse):
             continue
@@ -313,8 +321,9 @@ def shared_triples(benchmark: Benchmark) -> frozenset[Triple]:
 
 
 def _repeated_labels(held_out: HeldOut) -> Iterator[Finding]:
-    for (name, listed), (other_name, other) in combinations(held_out.class_lists.items(), 2):
-        for label in sorted({*listed} & {*other}):
+    class_lists = held_out.class_lists
+    for name, other_name in combinations(class_lists, 2):
+        for label in sorted({*class_lists[name]} & {*class_lists[other_name]}):
             yield finding(
                 "shared label", f"'{' '.join(label)}' is a label of {name} and of {other_name}"
             )
@@ -324,14 +333,18 @@ def _class_fault(
     scene: SceneGeometry, split: str, held_out: HeldOut, excepted: frozenset[Triple]
 ) -> str | None:
     """Why a scene does not fit its split; None if it does."""
-    objects = [(values.get(held_out.kind, ""), category) for category, values in scene.objects]
+    objects = []
+    for category, values in scene.objects:
+        objects.append((values.get(held_out.kind, ""), category))
     number = _OBJECTS_OF_TASK.get(str(held_out.task))
     if number is None:
         return f"belongs to the unknown dataset '{held_out.task}'"
-    if len(objects) != number or len({category for _, category in objects}) != number:
+    n_categories = len({category for _, category in objects})
+    if len(objects) != number or n_categories != number:
         return f"shows {len(objects)} objects, not {number} of {number} categories"
     own_list = LIST_OF_SPLIT.get(split, "")
     own_labels: set[Label] = {*held_out.class_lists.get(own_list, ())}
+    # Relational scenes show labels between their objects, the others by object.
     if held_out.task == _RELATIONAL:
         return _relational_fault(scene, own_list, own_labels, held_out, excepted)
     if len({value for value, _ in objects}) != number:
@@ -347,13 +360,18 @@ def _relational_fault(
     held_out: HeldOut,
     excepted: frozenset[Triple],
 ) -> str | None:
-    holding = {(scene.objects[i][0], name, scene.objects[j][0]) for i, name, j in facts(scene)}
-    foreign = [
-        f"{' '.join(label)} ({name})"
-        for name, listed in held_out.class_lists.items()
-        for label in listed
-        if name != own_list and label in holding - excepted
-    ]
+    # A scene shows many relations; only those that are labels of some list count.
+    categories = [category for category, _ in scene.objects]
+    holding = set()
+    for i, name, j in facts(scene):
+        holding.add((categories[i], name, categories[j]))
+    # Arrangements that the manifest declares to be in two lists are no fault.
+    judged = holding - excepted
+    foreign = []
+    for name, listed in held_out.class_lists.items():
+        for label in listed:
+            if name != own_list and label in judged:
+                foreign.append(f"{' '.join(label)} ({name})")
     if foreign:
         return f"shows {' and '.join(foreign)}, labels of another list"
     return None if holding & own_labels else "shows no label of its list"

@@ -66,6 +66,7 @@ def rotation_findings(benchmark: Benchmark, name: str, turns: Sequence[Turn]) ->
             none of its held-out directions.
     """
     holdout = benchmark.holdout
+    # Only turns have siblings to be compared with.
     if holdout.get("design") != ROTATION:
         return
     yield from _group_findings(benchmark)
@@ -77,6 +78,7 @@ def rotation_findings(benchmark: Benchmark, name: str, turns: Sequence[Turn]) ->
     ]
     yield from _missing_turns(own, siblings)
     for sibling in siblings:
+        # Both directions: each turn is judged by itself, and a certificate must not miss half.
         yield from _shared_evaluation(own, sibling)
         yield from _shared_evaluation(sibling, own)
 
@@ -169,4 +171,5 @@ def _shared_evaluation(trains: Turn, evaluates: Turn) -> Iterator[Finding]:
 
 
 def _same_rotation(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(one.get(key) == other.get(key) for key in ("kind", "value_groups", "object_groups"))
+    keys = ("kind", "value_groups", "object_groups")
+    return all(one.get(key) == other.get(key) for key in keys)

@@ -118,13 +118,16 @@ def readable_templates(
     phrase_words = _single_words(terms, _IN_PHRASES)
     relations = frozenset(term for term, classes in terms.items() if "relation" in classes)
     for name, text in declared.items():
-        elements = tuple(str(text).replace(",", " ,").replace(".", " .").split(" "))
+        # Marks are elements of their own, apart from the word before them.
+        spaced_text = str(text).replace(",", " ,").replace(".", " .")
+        elements = tuple(spaced_text.split(" "))
         marks = _marks_of(elements, phrase_words)
         reason = (
             _misplaced_reason(elements)
             or _meaning_reason(elements, terms)
             or _ambiguity_reason(elements, all_words, phrase_words)
         )
+        # The words around placeholders alone tell templates apart.
         if not reason and marks in name_of_marks:
             reason = f"its texts may be texts of the template '{name_of_marks[marks]}' too"
         if not reason and len(templates) == _MOST_TEMPLATES:

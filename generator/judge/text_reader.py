@@ -329,9 +329,12 @@ class _Reading:
         if self._has_frame.get(index) is not False:
             raise UnreadableError("expected a frame only after a direction, and once")
         words = self._words[start:end]
-        before = words[0][1]
-        after = words[-1][1] if len(words) > 1 and words[-1][0] == "view" else ""
-        owner_start, owner_end = start + 1, end - 1 if after else end
+        _, before = words[0]
+        last_class, last_words = words[-1]
+        after = last_words if len(words) > 1 and last_class == "view" else ""
+        # The object whose view it is stands between the words before and after it.
+        owner_start = start + 1
+        owner_end = end - 1 if after else end
         has_owner = owner_start < owner_end
         is_definite = has_owner and self._words[owner_start][0] == "the"
 

@@ -106,6 +106,7 @@ def pool_findings(benchmark: Benchmark) -> Iterator[Finding]:
         # A missing scene is a finding of `truth_findings`.
         if scene < 0:
             continue
+        # A pool may have thousands of texts, and several items of a scene ask against it.
         if (pool_id, scene) not in decided:
             decided[pool_id, scene] = pools[pool_id].decide_all(benchmark.scenes[scene])
             benchmark.scenes[scene].forget()
@@ -146,6 +147,7 @@ def _item_findings(
             f"item {benchmark.item_id(item)}: {len(true)} texts of the pool are true, "
             f"{len(listed)} are listed",
         )
+    # Listed ones are findings already, as candidates that are undecided.
     for text in sorted(undecided - listed):
         yield finding(
             "undecided text",

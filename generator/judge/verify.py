@@ -136,12 +136,16 @@ def verify_dataset(
             for benchmark, stored in dataset.benchmarks.items()
         }
         images = Images() if examine is None else examine(root, _splits_of_scenes(world, cases))
+        # Also of the benchmarks that are not judged: a rotation is a whole.
         turns = read_turns(dataset)
         for benchmark, case in cases.items():
             case.findings.add(world.findings)
             case.findings.add(images.findings)
+            # Without its tables only the files of a benchmark are judged, and these are findings by
+            # now.
             if case.benchmark is None:
                 continue
+            # All checks run, even after a fault: a user mends everything at once.
             for check in CHECKS:
                 subject = check.__name__.removesuffix("_findings")
                 case.findings.add(guarded(check(case.benchmark), subject))

@@ -48,10 +48,12 @@ def decide_view(text: str, first: SceneGeometry, second: SceneGeometry) -> bool 
     turn = turn_between(first, second)
     if text == _SAME:
         return second is first or turn is not None
+    # Of two different worlds no movement of the camera can be said.
     if turn is None:
         return None
     if text in _QUARTER_TURNS:
-        off = math.remainder(turn - _QUARTER_TURNS[text] * math.pi / 2, 2 * math.pi)
+        said_turn = _QUARTER_TURNS[text] * math.pi / 2
+        off = math.remainder(turn - said_turn, 2 * math.pi)
         return abs(off) < _LEAST_TURN
     match = _SIDE.fullmatch(text)
     if match is None:
@@ -64,6 +66,7 @@ def decide_view(text: str, first: SceneGeometry, second: SceneGeometry) -> bool 
 def _is_on_side(scene: SceneGeometry, category: str, side: str) -> bool | None:
     """Whether the camera is on a side of the only object of a category."""
     places = [i for i, (name, _) in enumerate(scene.objects) if name == category]
+    # "The lion" has to mean one object.
     if len(places) != 1:
         return None
     front = complex(*scene.facing[places[0]])
@@ -71,7 +74,8 @@ def _is_on_side(scene: SceneGeometry, category: str, side: str) -> bool | None:
         return None
     towards_camera = complex(0, -1)
     quarter = _QUARTERS_TO_LEFT[side] * math.pi / 2
-    off = abs(math.remainder(cmath.phase(towards_camera / front) - quarter, 2 * math.pi))
+    angle = cmath.phase(towards_camera / front)
+    off = abs(math.remainder(angle - quarter, 2 * math.pi))
     if abs(off - math.pi / 4) < _MARGIN:
         return None
     return off < math.pi / 4
@@ -88,18 +92,21 @@ def turn_between(first: SceneGeometry, second: SceneGeometry) -> float | None:
         Radians, counter-clockwise as seen from above; None unless the scenes have the same objects
         at the same places of the ground, seen in different directions.
     """
-    if first.objects != second.objects or not np.allclose(first.feet, second.feet, atol=_METRES):
+    if first.objects != second.objects:
+        return None
+    if not np.allclose(first.feet, second.feet, atol=_METRES):
         return None
     # On the ground as complex numbers, a turn of the camera multiplies all directions by one number
     # of length 1, whose angle is the opposite of the camera's turn.
-    directions = [_directions_on_ground(scene) for scene in (first, second)]
-    if not directions[0]:
+    before, after = _directions_on_ground(first), _directions_on_ground(second)
+    if not before:
         return None
-    longest = max(range(len(directions[0])), key=lambda i: abs(directions[0][i]))
-    if abs(directions[0][longest]) < _METRES:
+    # The longest direction gives the angle with the least rounding.
+    longest = max(range(len(before)), key=lambda i: abs(before[i]))
+    if abs(before[longest]) < _METRES:
         return None
-    factor = directions[1][longest] / directions[0][longest]
-    agrees = np.allclose(np.array(directions[0]) * factor, directions[1], atol=_METRES)
+    factor = after[longest] / before[longest]
+    agrees = np.allclose(np.array(before) * factor, after, atol=_METRES)
     turn = -cmath.phase(factor)
     if not agrees or abs(abs(factor) - 1) > _METRES or abs(turn) < _LEAST_TURN:
         return None
@@ -110,4 +117,5 @@ def _directions_on_ground(scene: SceneGeometry) -> list[complex]:
     """From each object to each later one, and to the front of each object, as complex numbers."""
     places = [complex(right, away) for right, away in scene.ground]
     directions = [second - first for first, second in combinations(places, 2)]
-    return [*directions, *(complex(right, away) for right, away in scene.facing)]
+    fronts = [complex(right, away) for right, away in scene.facing]
+    return directions + fronts

@@ -52,6 +52,7 @@ class World:
         self.scenes = {}
         self._scene_of_record: dict[str, str] = {}
         for table in stored.scene_tables(_SCENES_AT_ONCE):
+            # Scenes that failed have no record and are in no split.
             rendered = table.filter(pc.equal(table["status"], "ok"))
             self.findings += guarded(self._read_scenes(rendered), "scenes.parquet")
         self.findings += stored.findings
@@ -82,6 +83,7 @@ class World:
             if scene_id in self.scenes:
                 yield finding("wrong record", f"scene {scene_id} is in scenes.parquet twice")
             self.scenes[scene_id] = scene
+            # Two scenes with one record would count one image twice.
             first_scene = self._scene_of_record.setdefault(record, scene_id)
             if first_scene != scene_id:
                 yield finding(
@@ -146,15 +148,18 @@ def _measure_faults(table: pa.Table) -> Iterator[tuple[int, str]]:
     widths = np.array(table["width"].to_pylist(), float)[rows]
     heights = np.array(table["height"].to_pylist(), float)[rows]
 
-    boxes = np.array(pc.struct_field(objects, "amodal_box").to_pylist(), float).reshape(-1, 4)
+    box_lists = pc.struct_field(objects, "amodal_box").to_pylist()
+    boxes = np.array(box_lists, float).reshape(-1, 4)
     left, top, right, bottom = boxes.T
     has_area = (left < right) & (top < bottom)
-    is_inside = (left >= 0) & (top >= 0) & (right <= widths) & (bottom <= heights)
+    begins_inside = (left >= 0) & (top >= 0)
+    is_inside = begins_inside & (right <= widths) & (bottom <= heights)
     for n in np.flatnonzero(~(has_area & is_inside)).tolist():
         box = boxes[n].astype(int).tolist()
         yield rows[n], f"an object has the box {box}, which is not a box within the image"
 
     shares = np.array(pc.struct_field(objects, "visible_fraction").to_pylist(), float)
     # Negated, so that NaN is a fault too.
-    for n in np.flatnonzero(~((shares >= 0) & (shares <= 1))).tolist():
+    is_share = (shares >= 0) & (shares <= 1)
+    for n in np.flatnonzero(~is_share).tolist():
         yield rows[n], f"an object has the visible fraction {shares[n]}, expected 0 to 1"

@@ -135,6 +135,7 @@ class SuiteWorld(Declared):
         Returns:
             The world of the part, which has no further parts; None if the part leaves it out.
         """
+        # `full` is the declaration as it stands.
         changes = self.parts.get(part) if part == TINY else None  # type: ignore[call-overload]
         if changes is None:
             return self.model_copy(update={"parts": {}})
@@ -211,6 +212,7 @@ class Suite(Declared):
                 world_of_part = world.in_part(part)
                 if world_of_part is not None:
                     worlds[world_name] = world_of_part
+            # A part may leave out all worlds of a track.
             if worlds:
                 kept_tracks[name] = track.model_copy(update={"worlds": worlds})
         if not kept_tracks:
@@ -229,6 +231,7 @@ def suite_names() -> list[str]:
     """
     names = []
     for path in resource(_SUITES_FOLDER).glob("*.toml"):
+        # The digests of a suite lie beside it and are no declaration.
         if not path.name.endswith(_DIGESTS_SUFFIX):
             names.append(path.stem)
     return sorted(names)
@@ -248,6 +251,7 @@ def suite_path(name: str) -> Path:
     """
     if name in suite_names():
         return resource(_SUITES_FOLDER) / f"{name}.toml"
+    # The ending tells a misspelt name from a path.
     if Path(name).suffix != ".toml":
         raise UserError(
             f"Unknown suite '{name}'; {did_you_mean(name, suite_names())} A file of your own ends "
@@ -289,6 +293,7 @@ def read_suite(name: str | Path) -> Suite:
         suite = Suite.model_validate(read_toml(path, "suite"))
     except ValidationError as error:
         raise UserError(f"The suite {path}: {sentence_of(_first_error(error))}") from None
+    # Across tables, once each table is right by itself.
     for track_name, world_name, world in suite.worlds():
         _check_world(world, f"The suite {path}: tracks.{track_name}.worlds.{world_name}")
     return suite
@@ -313,6 +318,7 @@ def _check_world(world: SuiteWorld, place: str) -> None:
     if repeated:
         raise UserError(f"{place}: two texts are named '{repeated[0]}'; rename one of them.")
     for texts in world.texts:
+        # An option that a preset overrides would have no effect, and look as if it had.
         own = texts.protocols or texts.levels or texts.complexity or texts.template
         if texts.preset is not None and own:
             raise UserError(

@@ -66,6 +66,7 @@ def read_published(path: Path) -> PublishedDigests:
     Raises:
         UserError: The file has a mistake.
     """
+    # A suite of the user's own has none.
     if not path.is_file():
         return PublishedDigests()
     try:
@@ -82,6 +83,7 @@ def write_published(path: Path, published: PublishedDigests, heading: str) -> No
         published: The digests.
         heading: Comment lines that begin the file, with a line break at the end.
     """
+    # TOML has no null.
     content = published.model_dump(exclude_none=True, exclude_defaults=True)
     write_text(path, heading + tomli_w.dumps(content))
 
@@ -118,6 +120,7 @@ def texts_digest(dataset: Dataset) -> str:
     records: list[Iterable[Any]] = []
     for name in sorted(dataset.benchmark_names()):
         benchmark = dataset.benchmark(name)
+        # The name too: `score suite` looks benchmarks up by it.
         records.append([name, benchmark.holdout])
         for table, schema in BENCHMARK_TABLES.items():
             records.append([table])
@@ -142,6 +145,8 @@ def images_digest(dataset: Dataset) -> str:
     files = []
     for scene in world.scenes.select(["scene_id", "status"]).to_pylist():
         if scene["status"] == "ok":
+            # The recorded digests, so that no image is read; the judge compares them with the
+            # files.
             files.append(sorted(world.files_of(scene["scene_id"]).items()))
     return _digest_of(files)
 
@@ -151,6 +156,7 @@ def _digest_of(*records: Iterable[Any]) -> str:
     digest = hashlib.sha256()
     for record in records:
         for row in record:
+            # A line break ends each row, so that rows cannot run into one another.
             digest.update(json.dumps(row, sort_keys=True).encode())
             digest.update(b"\n")
     return digest.hexdigest()
@@ -193,6 +199,7 @@ def digest_faults(key: str, digests: WorldDigests, published: PublishedWorld | N
     Returns:
         A sentence for each difference.
     """
+    # Fresh forms and suites of the user have nothing to be compared with.
     if published is None:
         return []
     expected: dict[str, str | None] = {"plan": published.plan, "texts": published.texts}

@@ -66,8 +66,11 @@ def compare_means(first: np.ndarray, second: np.ndarray, margin: float = MARGIN)
     """
     means = float(first.mean()), float(second.mean())
     n, m = len(first), len(second)
-    variances = float(first.var(ddof=1)), float(second.var(ddof=1))
-    pooled_variance = ((n - 1) * variances[0] + (m - 1) * variances[1]) / (n + m - 2)
+    first_variance = float(first.var(ddof=1))
+    second_variance = float(second.var(ddof=1))
+    sum_of_squares = (n - 1) * first_variance + (m - 1) * second_variance
+    pooled_variance = sum_of_squares / (n + m - 2)
+    # The margin is in units of this deviation.
     deviation = sqrt(pooled_variance)
     if deviation == 0:
         # Nothing varies, so there is nothing to test: the means are the same or not.
@@ -78,9 +81,10 @@ def compare_means(first: np.ndarray, second: np.ndarray, margin: float = MARGIN)
         )
 
     # Welch's standard error and degrees of freedom.
-    parts = variances[0] / n, variances[1] / m
-    error = sqrt(sum(parts))
-    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
+    first_part, second_part = first_variance / n, second_variance / m
+    error = sqrt(first_part + second_part)
+    by_sample = first_part**2 / (n - 1) + second_part**2 / (m - 1)
+    freedom = (first_part + second_part) ** 2 / by_sample
 
     difference = means[1] - means[0]
     reach = float(student_t.ppf(1 - ALPHA, freedom)) * error

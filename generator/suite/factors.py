@@ -52,8 +52,11 @@ def scene_factors(world: World, progress: Progress = SILENT) -> dict[str, np.nda
     for row in progress.follow(rows, "measuring scenes", len(rows)):
         group = row["twin_of"] or row["scene_id"]
         values_of_group[group].append(_measure(world, row))
-    means = np.array([np.mean(values, axis=0) for values in values_of_group.values()])
-    return dict(zip(FACTORS, means.T, strict=True))
+    means = []
+    for values in values_of_group.values():
+        means.append(np.mean(values, axis=0))
+    # (groups, factors): a column for each factor.
+    return dict(zip(FACTORS, np.array(means).T, strict=True))
 
 
 def _measure(world: World, row: Row) -> list[float]:
@@ -93,9 +96,14 @@ def _contrast(luminance: np.ndarray, box: Sequence[int]) -> float:
 
 def _distance(box: Sequence[int], other: Sequence[int]) -> float:
     """The distance between the centres of two boxes, pixels."""
-    across = (box[0] + box[2] - other[0] - other[2]) / 2
-    down = (box[1] + box[3] - other[1] - other[3]) / 2
-    return float(np.hypot(across, down))
+    column, row = _centre(box)
+    other_column, other_row = _centre(other)
+    return float(np.hypot(column - other_column, row - other_row))
+
+
+def _centre(box: Sequence[int]) -> tuple[float, float]:
+    left, top, right, bottom = box
+    return (left + right) / 2, (top + bottom) / 2
 
 
 def _shared(first: Row, second: Row) -> float:
@@ -137,7 +145,9 @@ def split_counts(dataset: Dataset) -> dict[str, SplitCounts]:
     Raises:
         UserError: The dataset is damaged.
     """
-    objects_of_scene = {row["scene_id"]: row["objects"] for row in dataset.world.scenes.to_pylist()}
+    objects_of_scene = {}
+    for row in dataset.world.scenes.to_pylist():
+        objects_of_scene[row["scene_id"]] = row["objects"]
     scenes: Counter[str] = Counter()
     names: dict[str, dict[str, Counter[str]]] = defaultdict(_no_counts)
     counted_holdouts: list[Any] = []
@@ -145,6 +155,7 @@ def split_counts(dataset: Dataset) -> dict[str, SplitCounts]:
         benchmark = dataset.benchmark(benchmark_name)
         benchmark.check_files()
         holdout = benchmark.holdout_block()
+        # Further texts over the same splits show the same scenes.
         if holdout in counted_holdouts:
             continue
         counted_holdouts.append(holdout)
@@ -187,7 +198,11 @@ def largest_difference(first: Mapping[str, int], second: Mapping[str, int]) -> t
         >>> largest_difference({"red": 4, "blue": 4}, {"red": 4, "blue": 3, "gray": 1})
         (1, 2.6666666666666665)
     """
+    # A name that one of the forms lacks counts as 0 there.
     names = {*first, *second}
-    largest = max(abs(first.get(name, 0) - second.get(name, 0)) for name in names)
-    mean = (sum(first.values()) + sum(second.values())) / (2 * len(names))
-    return largest, mean
+    differences = []
+    for name in names:
+        differences.append(abs(first.get(name, 0) - second.get(name, 0)))
+    largest = max(differences)
+    total = sum(first.values()) + sum(second.values())
+    return largest, total / (2 * len(names))

@@ -84,5 +84,7 @@ def seeds_of(suite: Suite, track: str, world: str, form: str) -> WorldSeeds:
     # Names have no "/", so different names never give the same text.
     text = "/".join((suite.name, str(suite.version), track, world, form))
     digest = sha256(text.encode()).digest()
-    scenes, block, texts = (int.from_bytes(digest[start : start + 8]) for start in (0, 8, 16))
+    # Eight bytes of the digest for each seed.
+    numbers = [int.from_bytes(digest[start : start + 8]) for start in (0, 8, 16)]
+    scenes, block, texts = numbers
     return WorldSeeds(scenes % _SCENE_SEEDS, block % _BLOCK_SEEDS, texts % _SCENE_SEEDS)

@@ -125,7 +125,10 @@ class WorldJob:
         """The number of images."""
         if self.prepared.is_grid:
             return len(self.prepared.planned)
-        return sum(sum((part.counts or {}).values()) for part in self.prepared.parts)
+        total = 0
+        for part in self.prepared.parts:
+            total += sum((part.counts or {}).values())
+        return total
 
     @property
     def core_seconds(self) -> float:
@@ -156,6 +159,7 @@ def read_making(
         UserError: The declaration or its digests have a mistake, or a name is unknown.
     """
     path = suite_path(name)
+    # Fresh forms have no published digests.
     published = PublishedDigests()
     if check_form(form) == STANDARD:
         published = read_published(digests_path(path))
@@ -179,6 +183,7 @@ def world_options(world: SuiteWorld, seed: int, block_seed: int) -> WorldOptions
     Returns:
         The options.
     """
+    # Fields have the names of the options, and None leaves an option at its default.
     options = world.model_dump(exclude=_NOT_OF_PLAN, exclude_none=True)
     return WorldOptions(**options, seed=seed, block_seed=block_seed)
 
@@ -261,8 +266,10 @@ def make_suite(
         UserError: `root` holds something else, a world cannot be made, the judge finds a fault, or
             a plan is not the published one.
     """
+    # All worlds first: a mistake in the last one must not be found after hours of rendering.
     jobs = making.jobs()
     with _open_suite(making, root) as record:
+        # A world is in the record once it is finished.
         unfinished = [job for job in jobs if job.key not in record["worlds"]]
         for job in unfinished:
             # Before hours of rendering.
@@ -312,6 +319,7 @@ def merge_suites(
             )
     with _open_suite(making, root) as record:
         for job in making.jobs():
+            # Shards may have been made of some tracks alone.
             is_rendered = (shards[0] / job.key).is_dir()
             if not is_rendered or job.key in record["worlds"]:
                 continue
@@ -405,6 +413,7 @@ def _check_same(making: Making, root: Path, record: SuiteRecord) -> None:
                 f"{root} holds another suite: it has {name} = {existing}, not {value}; choose "
                 f"another --out."
             )
+    # Of the chosen tracks alone: other tracks may be made into the same folder later.
     declared = read_suite(root / DECLARATION).in_part(making.part, list(making.suite.tracks))
     if declared != making.suite:
         raise UserError(
@@ -472,6 +481,7 @@ def _finish(
                 raise UserError(
                     f"{job.key}: {name}: {certificate['sentence']} See `gen verify {folder}`."
                 )
+    # Last, and written world by world, so that a stopped run goes on with the next one.
     record["worlds"] = {**record["worlds"], job.key: world_digests(folder)}
     write_record(root, record)
 
@@ -526,6 +536,7 @@ def _check_texts(world: SuiteWorld, prepared: Prepared) -> None:
         )
     for texts in world.texts:
         _check_options(texts)
+        # The names only: what a world allows is known once it is rendered.
         request = TextRequest(protocols=texts.protocols or None, template=texts.template)
         check_request(request, prepared.vocabulary.templates)
 

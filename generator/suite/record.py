@@ -133,6 +133,7 @@ def suite_of_folder(root: Path) -> Suite:
     for name, track in suite.tracks.items():
         worlds = {}
         for world_name, world in track.worlds.items():
+            # Worlds that are not finished have nothing to score.
             if world_key(name, world_name) in record["worlds"]:
                 worlds[world_name] = world
         if worlds:

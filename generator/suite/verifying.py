@@ -45,6 +45,8 @@ def verify_suite(root: Path, verify_world: Callable[[Path], Mapping[str, Any]]) 
         for benchmark, certificate in verify_world(folder).items():
             reports[f"{key}/{benchmark}"] = dict(certificate)
 
+        # The judge proves a world; only digests tell whether it is the world that was made, or
+        # published.
         actual = world_digests(folder)
         for name, digest in recorded.items():
             if actual[name] != digest:  # type: ignore[literal-required]

@@ -27,6 +27,7 @@ def check_names(family: FamilyTables) -> None:
             f"category = '{family.category}' is also an attribute kind; give one of them another "
             f"name."
         )
+    # `--holdout relation:pair=2x3` would have two meanings.
     if "relation" in (family.category, *kinds):
         raise ValueError(
             "'relation' stands for relations; give the attribute kind or category another name."
@@ -53,6 +54,7 @@ def _check_words(family: FamilyTables) -> None:
             words += [name, *value.synonyms]
     for name, spec in family.objects.items():
         words += [name, *spec.synonyms]
+    # Not those of environments, which have grammar words: "in a desert".
     for word in words:
         if not word.split() or not {*word.split()}.isdisjoint(GRAMMAR):
             mistakes.append(
@@ -65,6 +67,7 @@ def _check_words(family: FamilyTables) -> None:
                     f"the word '{word}' means both {declared_at[word]} and {place}; choose another "
                     f"for one of them."
                 )
+            # The first meaning stands, so that a third one is compared with it too.
             declared_at.setdefault(word, place)
     raise_all(mistakes)
 
@@ -112,6 +115,7 @@ def family_words(family: FamilyTables) -> FamilyWords:
         plurals = [spec.plural or plural_of(name)]
         plurals += [plural_of(synonym) for synonym in spec.synonyms]
         terms |= dict.fromkeys(plurals, f"{family.category}.{name}")
+    # Counted objects may be of any category: "two objects".
     terms[plural_of(family.generic)] = "generic"
     return FamilyWords.from_terms(terms, environments)
 

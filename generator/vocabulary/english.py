@@ -23,4 +23,5 @@ def plural_of(noun: str) -> str:
     """
     if noun.endswith(("s", "x", "z", "ch", "sh")):
         return f"{noun}es"
+    # "Pony" and "monkey" differ by the letter before the y.
     return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"

@@ -127,7 +127,8 @@ class PropSpec(Declared):
 
     @model_validator(mode="after")
     def _rising(self) -> "PropSpec":
-        for name, (low, high) in (("between", self.between), ("size", self.size)):
+        ranges = {"between": self.between, "size": self.size}
+        for name, (low, high) in ranges.items():
             if high < low:
                 raise ValueError(f"{name} = {[low, high]} should have the lesser number first")
         return self
@@ -163,7 +164,11 @@ class PhotoSpec(Declared):
         return self
 
 
-_HOURS = ((0, 1.0, (1.0, 1.0, 1.0)), (-75, 0.55, (1.0, 0.93, 0.82)), (75, 0.55, (1.0, 0.9, 0.76)))
+_HOURS = (
+    (0, 1.0, (1.0, 1.0, 1.0)),
+    (-75, 0.55, (1.0, 0.93, 0.82)),
+    (75, 0.55, (1.0, 0.9, 0.76)),
+)
 """For noon, morning and evening: turn of a sun about the vertical, degrees; factors on its height
 and colour."""
 
@@ -205,6 +210,7 @@ class Environment(Declared):
         """The directions in which the camera may look, from and to, degrees."""
         if self.photo:
             return self.photo.sectors
+        # A landscape has single directions, each a sector of no width.
         return tuple((360 * i / self.views,) * 2 for i in range(self.views))
 
     def seen_after(self, turns: Sequence[float]) -> "Environment | None":
@@ -226,16 +232,29 @@ class Environment(Declared):
             sectors = tuple(_common_sectors(sectors, before_turn))
         if not sectors:
             return None
-        return self.model_copy(update={"photo": self.photo.model_copy(update={"sectors": sectors})})
+        photo = self.photo.model_copy(update={"sectors": sectors})
+        return self.model_copy(update={"photo": photo})
 
     def at_hour(self, lamp: LampSpec, yaw: float) -> LampSpec:
-        """A lamp at the time of day of the direction `yaw`, degrees: noon, morning or evening."""
+        """A lamp at the time of day of a direction of the camera.
+
+        Args:
+            lamp: at noon.
+            yaw: the direction, degrees, which numbers the views of the place.
+
+        Returns:
+            The lamp at noon, in the morning or in the evening; itself if it is no sun, or if the
+            place has no `hours`.
+        """
+        # Views are even parts of a turn, so the direction numbers the view.
         view = round(yaw * self.views / 360)
         turn, height, tint = _HOURS[view % len(_HOURS)] if self.hours else _HOURS[0]
+        # A lamp of a room stays as it is.
         if lamp.type != "sun" or not turn:
             return lamp
         x, y, z = lamp.position
-        cos, sin = math.cos(math.radians(turn)), math.sin(math.radians(turn))
+        angle = math.radians(turn)
+        cos, sin = math.cos(angle), math.sin(angle)
         color = tuple(share * channel for share, channel in zip(tint, lamp.color, strict=True))
         position = (x * cos - y * sin, x * sin + y * cos, z * height)
         return lamp.model_copy(update={"position": position, "color": color})

@@ -36,6 +36,7 @@ def vocabulary_text(family: str) -> str:
             f"'{family}' is empty; begin it with extends = \"clevr\" and add your tables, as `gen "
             f"vocab new` does."
         )
+    # To the byte, with comments: the dataset keeps the text.
     if "extends" not in tables:
         return text
     return tomli_w.dumps(_resolve(text, path, (), family))
@@ -102,6 +103,7 @@ def _resolve(text: str, path: Path, extended_by: tuple[Path, ...], origin: str) 
     base_text, base_path = _read(
         base_name, path.parent, f"'{origin}' extends the unknown family '{base_name}'"
     )
+    # The base may extend another family itself.
     base = _resolve(base_text, base_path, (*extended_by, path.resolve()), base_name)
     base_attributes = base.get("attributes")
     base_kinds = list(base_attributes) if isinstance(base_attributes, dict) else []
@@ -129,8 +131,10 @@ def _replace_stage(base: Table, place: Any, origin: str) -> Table:
         raise UserError(
             f"'{origin}': unknown place {place!r}; {did_you_mean(str(place), list(stages))}"
         )
+    # Lamps go too: the stage has light for its own places.
     rest = {key: value for key, value in base.items() if key not in ("environments", "lamps")}
-    return _merge(rest, _parse(read_text(stages[place], MOST_TOML), place))
+    stage = _parse(read_text(stages[place], MOST_TOML), place)
+    return _merge(rest, stage)
 
 
 def _remove(base: Table, removed: Any, origin: str) -> None:
@@ -165,6 +169,7 @@ def _check_entry(name: str, table: Any, entry: str, base: Table, origin: str) ->
 
 def _merge(base: Mapping[str, Any], added: Mapping[str, Any]) -> Table:
     """Merge tables key by key; any other value of `added` replaces the value of `base`."""
+    # A colour given in one way must not leave the base's colour in the other.
     merged = {key: value for key, value in base.items() if _ALTERNATIVES.get(key) not in added}
     for key, value in added.items():
         before = merged.get(key)

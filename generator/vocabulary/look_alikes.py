@@ -55,6 +55,7 @@ def look_alikes(vocabulary: Mapping[str, Any]) -> Iterator[str]:
         if strange:
             yield f"the word '{word}' has {strange}; spell it with the letters of English."
     for kind, values in kinds.items():
+        # A family of a stranger may have any number, and pairs grow with its square.
         if len(values) > MOST_VALUES:
             yield (
                 f"the kind '{kind}' has {len(values):,} values, expected at most {MOST_VALUES}; "
@@ -132,6 +133,7 @@ def _look_of_table(table: Mapping[str, Any]) -> dict[str, Any]:
     }
     light = table.get("linear") or table.get("srgb")
     if light:
+        # `linear` has channels of 0..255, `srgb` is text.
         if isinstance(light, list | tuple):
             channels = [channel / 255 for channel in light]
         else:
@@ -159,6 +161,7 @@ def _is_same(first: Any, second: Any) -> bool:
 
 
 def _is_same_color(first: Color, second: Color) -> bool:
+    # From the cheapest test to the dearest; most pairs end at the first.
     channel_differences = [abs(a - b) for a, b in zip(first, second, strict=True)]
     if max(channel_differences) > _MOST_CHANNEL_DIFFERENCE:
         return False

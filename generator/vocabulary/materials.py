@@ -45,6 +45,7 @@ class Colored(Declared):
     def _one_color(self) -> "Colored":
         if self.linear is not None and self.srgb is not None:
             raise ValueError("linear and srgb are two ways to give one colour; give one of them")
+        # Other tools give linear colours as 0..1, which would be black here.
         if self.linear is not None and 0 < max(self.linear) <= 1:
             scaled = ", ".join(f"{255 * channel:g}" for channel in self.linear)
             raise ValueError(
@@ -162,6 +163,7 @@ class AttributeValue(Colored):
         inputs = self.model_dump(
             exclude={"synonyms", "article", "srgb", "linear", "weight"}, exclude_none=True
         )
+        # Blender takes linear light.
         return inputs if self.color is None else {"linear": self.color, **inputs}
 
 
@@ -179,6 +181,7 @@ def check_inputs(attributes: Attributes, paints: Sequence[str]) -> None:
     Raises:
         ValueError: an input is set twice, or not at all, or not by all values of a kind.
     """
+    # A world has one of the paints, so each is checked with the kinds that are no paint.
     for paint in paints or (None,):
         kinds_of_world = {}
         for kind, values in attributes.items():
@@ -193,7 +196,9 @@ def _check_inputs(attributes: Attributes) -> None:
     kind_of_input: dict[str, str] = {}
     for kind, values in attributes.items():
         _check_values_agree(kind, values)
-        inputs = frozenset[str]().union(*(value.inputs() for value in values.values()))
+        inputs: set[str] = set()
+        for value in values.values():
+            inputs.update(value.inputs())
         for name in sorted(inputs):
             if name in kind_of_input:
                 other = kind_of_input[name]
@@ -205,6 +210,7 @@ def _check_inputs(attributes: Attributes) -> None:
     # Every input that a material needs is set.
     textures_have_colors = _check_textures(attributes, kind_of_input)
     for name in ("linear", "metallic", "roughness", "scale"):
+        # A texture with colours of its own needs no colour below it.
         if name == "linear" and textures_have_colors:
             continue
         if name not in kind_of_input:

@@ -40,6 +40,7 @@ class Relation(Declared):
     @field_validator("name")
     @classmethod
     def _known(cls, name: str) -> str:
+        # The name is the rule: a relation without one could not be decided.
         if name not in AXIS_OF:
             raise ValueError(f"unknown relation '{name}'; {did_you_mean(name, list(AXIS_OF))}")
         return name
@@ -92,6 +93,7 @@ def bare_phrase(viewer: Relation, own: Relation) -> str | None:
         'behind'
     """
     own_words = [_words_before_ground(phrase) for phrase in own.phrases]
+    # In the order of declaration: the main phrase is tried first.
     for phrase in viewer.phrases:
         words = _words_before_ground(phrase)
         if words in own_words:
@@ -115,6 +117,7 @@ def check_relations(relations: Mapping[str, Relation]) -> None:
         for name in relations
         for mistake in error_lines(partial(_check_relation, name, relations))
     )
+    # Only once each relation is right by itself: near and on have no frame.
     frames = {relation.frame for relation in relations.values()} - {None}
     for relation in relations.values():
         for phrase in relation.phrases:
@@ -165,6 +168,7 @@ def _check_relation(name: str, relations: Mapping[str, Relation]) -> None:
             f"relation '{name}' and its opposite '{opposite.name}' differ in margin or distance; "
             f"give them the same, or one would be undecided where the other is decided."
         )
+    # A distance without effect is refused, like any option without effect.
     if (relation.distance is not None) != relation.axis.needs_distance:
         needing = [rule for rule, axis in AXIS_OF.items() if axis.needs_distance]
         raise ValueError(

@@ -45,6 +45,7 @@ class Vocabulary(FamilyTables):
         """Check what no table can check by itself. Names come first, since other checks look them
         up."""
         check_names(self)
+        # Before the checks across tables, some of which look meshes up.
         mistake = unknown_mesh([*self.meshes.values(), *self.panoramas], self.assets)
         if mistake:
             raise ValueError(mistake)
@@ -94,6 +95,7 @@ class Vocabulary(FamilyTables):
             if paint in self.paints:
                 used = paint
                 break
+        # A dropped kind goes from every table, or captions would name what no object has.
         dropped = [paint for paint in self.paints if paint != used]
         return self._changed(
             attributes=_without(self.attributes, dropped),
@@ -137,6 +139,8 @@ class Vocabulary(FamilyTables):
                 narrowed = place.seen_after(turns)
                 if narrowed is not None:
                     places[name] = narrowed
+            # A wall would hide the objects from some sides, and a landscape that does not go around
+            # has nothing to show there.
             elif one_side or has_open_floor or place.around:
                 places[name] = place
         return self if places == self.environments else self._changed(environments=places)
@@ -150,8 +154,12 @@ class Vocabulary(FamilyTables):
         return list(self.attributes[kind])
 
     def scale(self, category: str, attributes: Mapping[str, str]) -> float:
-        """The scale of an object with these attribute values, by kind: the radius of its footprint,
-        metres."""
+        """The scale of an object: the radius of its footprint, metres.
+
+        Args:
+            category: its category, a name of `objects`.
+            attributes: its value of each attribute kind.
+        """
         scales = (self.attributes[kind][value].scale for kind, value in attributes.items())
         # One attribute kind of an object sets the scale (`materials.check_inputs`).
         scale = next(scale for scale in scales if scale is not None)
@@ -159,20 +167,38 @@ class Vocabulary(FamilyTables):
 
     def reach(self, category: str, attributes: Mapping[str, str]) -> float:
         """How far an object extends from its vertical axis, metres: its scale, and more for CLEVR's
-        cube."""
+        cube.
+
+        Args:
+            category: its category, a name of `objects`.
+            attributes: its value of each attribute kind.
+        """
         return reach(self.objects[category].mesh or category) * self.scale(category, attributes)
 
     def facing(self, category: str, camera: tuple[float, float, float]) -> float:
-        """The mean heading (radians) of an object at the origin; an object that shows a side looks
-        to the right.
+        """The mean heading of an object at the origin.
 
-        `camera` is the camera's position, metres.
+        Args:
+            category: its category, a name of `objects`.
+            camera: the camera's position, metres.
+
+        Returns:
+            The heading in radians: towards the camera, or to the camera's right for an object that
+            shows a side.
         """
         towards = math.atan2(camera[1], camera[0])
         return towards + math.pi / 2 if self.objects[category].shows == "side" else towards
 
     def top(self, category: str, attributes: Mapping[str, str]) -> tuple[float, float] | None:
-        """Height and radius (metres) of the flat top of an object; None without a top."""
+        """The flat top of an object.
+
+        Args:
+            category: its category, a name of `objects`.
+            attributes: its value of each attribute kind.
+
+        Returns:
+            Its height and its radius, metres; None without a top.
+        """
         top = self.objects[category].top
         if top is None:
             return None

@@ -58,6 +58,7 @@ def write_starter(out: Path, family: str) -> Starter:
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")
     try:
+        # Read back at once: a starter that does not work would be worse than none.
         starter = read_vocabulary(str(out))
     except UserError as error:
         out.unlink()

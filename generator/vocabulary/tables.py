@@ -96,8 +96,15 @@ class Phrasing(Declared):
 
 
 def check_phrasing(kind: str, phrasing: Phrasing) -> None:
-    """Raise ValueError if the phrase of an attribute kind begins with a grammar word of
-    captions."""
+    """Check that the phrase of an attribute kind can be told from the words around it.
+
+    Args:
+        kind: the attribute kind, for the message.
+        phrasing: how captions say its values.
+
+    Raises:
+        ValueError: the phrase begins with a grammar word of captions.
+    """
     first = phrasing.phrase.split()[0]
     if first in GRAMMAR:
         raise ValueError(
@@ -264,6 +271,7 @@ class FamilyTables(Declared):
         """The largest factor on the focal length: `camera.close`, or less, so that no size looks
         like the next."""
         scales = sorted(set(self.scales))
+        # Neighbouring sizes are the ones that could be confused.
         ratios = (large / small for small, large in pairwise(scales))
         limit = _CLOSEST_SHARE * min(ratios, default=math.inf)
         return max(1.0, min(self.camera.close, limit))

@@ -165,6 +165,7 @@ def template_mistakes(
         else:
             accepted[name] = _marks(parts, words)
     for (one, marks), (other, other_marks) in combinations(accepted.items(), 2):
+        # Marks are in every text of a template, so templates with other marks share no text.
         if marks == other_marks:
             yield (
                 f"templates.{one} and templates.{other} could write the same text with two "
@@ -187,6 +188,7 @@ def _check_placeholders(parts: tuple[TemplatePart, ...]) -> None:
             "expected each object once and in order: {a} (or {x}), then {b} (or {y}), then {c} (or "
             "{z}); reorder them."
         )
+    # "The cube" has to repeat what the text has introduced.
     for at, part in enumerate(slots):
         before = [other.place for other in slots[:at] if other.kind in INTRODUCES_ONE]
         if part.kind == "definite" and part.place not in before:
@@ -227,6 +229,7 @@ def _check_words(parts: tuple[TemplatePart, ...], words: FamilyWords) -> None:
                     f"its words contain '{term}', which means {declared_at}; use another word, or "
                     f"a placeholder."
                 )
+        # The form asserts each object once, whatever the template's words say.
         denials = [word for word in run if word in _DENIALS]
         if denials:
             raise ValueError(f"'{denials[0]}' would deny or count what it names; use another word.")

@@ -31,23 +31,20 @@ FACTORS: Row = {
 
 
 def find(results: Row, protocol: str, split: str, **labels: object) -> Row:
-    """The one row of results with these labels; of a protocol with one metric, that metric's row,
-    of `binary` the accuracy unless another metric is named. A gap is "first - second"."""
+    """The one row of results with these labels; of a protocol with one metric, that metric's row.
+    Unless another metric is named, of `binary` the accuracy, and of `retrieval` R@1, also in
+    sampled pools. A gap is "first - second"."""
     first, _, minus = split.partition(" - ")
-    usual = {"metric": "accuracy"} if protocol == "binary" else {}
-    labels_of_row = {
-        "protocol": protocol,
-        "split": first,
-        "minus": minus or None,
-        **usual,
-        **labels,
-    }
-    (found_row,) = [
-        row
-        for row in results["rows"]
-        if all(row[name] == value for name, value in labels_of_row.items())
-    ]
-    return found_row
+    labels_of_row = {"protocol": protocol, "split": first, "minus": minus or None, **labels}
+    usual_metrics = {"binary": ("accuracy",), "retrieval": ("R@1", "R@1, sampled pool")}
+    matching_rows = []
+    for row in results["rows"]:
+        is_usual = protocol not in usual_metrics or row["metric"] in usual_metrics[protocol]
+        has_labels = all(row[name] == value for name, value in labels_of_row.items())
+        if has_labels and ("metric" in labels or is_usual):
+            matching_rows.append(row)
+    (only_row,) = matching_rows
+    return only_row
 
 
 def unnamed(rows: list[Row]) -> list[Row]:

@@ -53,6 +53,7 @@ def test_a_crop_holds_the_whole_object_in_its_middle(
         assert lit.mean(axis=axis)[outside].max(initial=0) < 0.1
 
 
+@pytest.mark.full
 def test_it_learns_what_is_shown_and_nothing_where_nothing_is() -> None:
     bars_image, other = bars(192, 0), bars(192, 1)
     right = predict_names(learn(bars_image, (2, 2), 6), other) == other.truths

@@ -142,6 +142,7 @@ def answer_data(line: Line, truth: ImageTruth) -> dict[str, Any]:
         `failed`, why there is no answer ("" if there is one).
     """
     answer = line["answer"][:_MOST_ANSWER]
+    # An image without an answer has no counts.
     if "counts" not in line:
         failed = visible(line["finish"])
         return {"failed": failed, "answer": visible(answer), "phrases": [], "states": []}
@@ -198,6 +199,7 @@ def _worst(colours: Sequence[str]) -> str:
 
 def _unread_reasons(line: Line) -> list[str]:
     reasons = []
+    # Places are those of the text that was read: of the reader's answer, where there is one.
     text = line.get("reader_answer", line["answer"])
     for part in line["unread"][:_MOST_PHRASES]:
         words = text[part["start"] : part["end"]].strip()
@@ -226,6 +228,7 @@ def _prose_segments(answer: str, line: Line, truth: ImageTruth) -> list[Segment]
     segments = []
     place = 0
     for start, end, segment in parts:
+        # Of a long answer the end is cut off, with the parts in it.
         if start < place or start >= len(answer):
             continue
         if start > place:

@@ -162,6 +162,7 @@ def measures_table(
         for split in splits:
             rows = [row_of.get((i, split, measure)) for i in range(len(runs))]
             cells += [cell_of(row) for row in rows]
+            # Floors are of the images, so the row of any model has them.
             any_row = next(filter(None, rows), None)
             cells += [cell_of(any_row, floor) for floor in FLOORS]
         if any(cell.numbers for cell in cells):

@@ -139,6 +139,7 @@ def thumbnails(
         The URL of each image: of the largest side at which a page has room for all.
     """
     side = _INLINE if inline else _fitting_side(len(names), sides)
+    # Threads suffice: Pillow decodes, scales and encodes without Python's global lock.
     with ThreadPoolExecutor() as pool:
         return list(pool.map(lambda name: data_url(image(name), side), names))
 

@@ -115,6 +115,7 @@ class ChoiceReader(StatementReader):
             return label
         # No clause states a label as the rules know it, but the answer names a single one.
         (single_label,) = self._mentioned
+        # A lone letter in an answer that wavers, "I'd say A... hmm", is no choice.
         if self.standing.has_doubts or self.standing.is_denied(single_label):
             return None
         is_short = self._number_of_words <= _SHORT_ANSWER and not self._is_unplain
@@ -142,6 +143,8 @@ class ChoiceReader(StatementReader):
         return is_plain and bool(self.labels_in(clause))
 
     def take_clause(self, clause: Clause, sentence: Sentence, number: int) -> None:
+        # First what stands before the labels, then a clause that is nothing but a label; what
+        # remains is a clause that says something of its labels.
         groups = label_groups(clause.tokens)
         follows_letter = not sentence.begins_line and number == 0
         led = self._led if follows_letter else None
@@ -152,9 +155,11 @@ class ChoiceReader(StatementReader):
 
         labels = self.labels_in(clause)
         self._mentioned |= labels
+        # A remark in brackets explains, so a short answer with one is more than its label.
         if clause.opening == "(":
             self._is_unplain = True
         self._topic = next(iter(labels)) if len(labels) == 1 else None
+        # The words of the option may follow its letter: "B. The cube is red."
         last = clause.tokens[-1]
         if last.kind == LABEL and not last.in_words and not sentence.ends_line:
             self._led = last.label
@@ -175,6 +180,7 @@ class ChoiceReader(StatementReader):
         following = sentence.clauses[number + 1 : number + 2]
         if "would" in clause.words and any(next_.opening in CONTRASTING for next_ in following):
             is_hedged = True  # "A would be a good guess, but …"
+        # "I change my answer from A to B": A is denied even where it was stated explicitly.
         if replaces_label(groups):
             self.standing.deny(groups[0].label, strictly=True)
             self.state(groups[1].label, ANSWERED)
@@ -216,10 +222,12 @@ class ChoiceReader(StatementReader):
             self.state(label, FINAL if "final" in spoken else ANSWERED)
         elif clause.opening == "(" or (label == SEVERAL and clause.words[:1] in _AMONG):
             return
+        # A choice may follow.
         elif label == SEVERAL and "or" in spoken:
             self.state(label, HEDGED)  # "A or B … I'd say A"
         elif _is_subject(sentence):
             self._topic = None if label == SEVERAL else label
+        # More text on the line may still turn against the label, so it only leads.
         elif repeats_words or not (is_whole_line or _gives_reason(sentence)):
             self.state(label, LED)
         else:
@@ -228,6 +236,7 @@ class ChoiceReader(StatementReader):
     def _take_later_alone(self, label: int, clause: Clause, previous: Clause) -> None:
         """Take a label alone in a later clause of a sentence."""
         last = previous.tokens[-1] if previous.tokens else None
+        # In "false captions: A, C" the labels after the first are rejected too.
         if self._rejects_list:
             self.standing.deny(label, strictly=True)
         elif clause.opening == "so" and self.stands_alone(previous):
@@ -245,6 +254,7 @@ class ChoiceReader(StatementReader):
         self, group: LabelGroup, clause: Clause, *, leads: bool, is_hedged: bool
     ) -> None:
         """Take what a clause says of a group of labels."""
+        # Words after a label decide before those in front of it: "I thought of A, but A is wrong".
         sign = self._sign_of_group(group)
         if is_exception(group.before):
             self._take_group_excepted(group, sign)
@@ -263,6 +273,7 @@ class ChoiceReader(StatementReader):
             return
 
         explicit = explicit_after(group) if sign > 0 else explicit_before(group, clause)
+        # "The answer is:" may wait for its label, with nothing but fillers between.
         if not explicit and self._pending and _is_filler(group.before):
             explicit = self._pending
         begins_entry = bool(group.after) and group.after[0] in _LIST_ENTRY_OPENINGS
@@ -299,15 +310,18 @@ class ChoiceReader(StatementReader):
             return 1
         if predicate == ["is"]:
             return 1  # "B is", whatever was said of A
+        # Models that answer in JSON judge each option by a value.
         sign_of_value = _sign_of_value(group.after[1:])
         if sign_of_value and group.after[0] == ":":
             return sign_of_value  # {"A": {"correct": false}}
         sign = sign_of(predicate)
-        if group.before[:2] == ["only", "in"] and predicate[:1] in (["is"], ["does"], ["are"]):
+        begins_inverted = predicate[:1] in (["is"], ["does"], ["are"])
+        if begins_inverted and group.before[:2] == ["only", "in"]:
             return 1  # "only in image B is the cube red"
         is_possible = not _POSSIBLE.isdisjoint(predicate)
         if not sign and is_possible and "only" in group.before:
             sign = 1  # "only B is possible"
+        # The predicate is that of another option.
         if is_elliptic(predicate):
             # "A contradicts it, B does not": the earlier predicate is repeated.
             return sign * self._predicate_sign
@@ -319,6 +333,7 @@ class ChoiceReader(StatementReader):
 
     def _label_of_group(self, group: LabelGroup, clause: Clause, sign: int) -> int:
         """The label that a clause states of a group, or SEVERAL."""
+        # A second option that "also" holds leaves no single choice.
         adds = sign > 0 and bool(_ALSO.intersection(group.after))
         if adds and self.standing.explicit:
             return SEVERAL  # "B is also right"
@@ -341,10 +356,12 @@ class ChoiceReader(StatementReader):
         spoken = [
             token for token in clause.tokens if token.kind == WORD or token.text in _COLON_MARKS
         ]
+        # An option that the question does not have is an answer, and not a right one.
         if len(spoken) == 1 and number == 0 and _is_other_letter(clause.tokens[0].raw):
             self.standing.state(SEVERAL, ANSWERED)
             return
 
+        # "This is wrong" says nothing where no single option was named before.
         if self._topic is None:
             return
         words_spoken = [token.text for token in spoken if token.text not in _COLON_MARKS]
@@ -360,6 +377,7 @@ class ChoiceReader(StatementReader):
     ) -> None:
         """Take the beginning of a statement, such as "the answer is", which ends at a place."""
         rest = [token.text for token in clause.tokens[end:] if token.kind == WORD]
+        # A colon promises a label, so the answer is unread if none comes.
         has_colon = clause.tokens[end - 1].text == ":"
         if NONE_OF_THEM.intersection(rest[:2]):
             self.standing.state(SEVERAL, explicit)
@@ -369,13 +387,17 @@ class ChoiceReader(StatementReader):
 
 def _sign_of_value(texts: Sequence[str]) -> int:
     """Whether "match: false" accepts (1) or rejects (-1) the option; 0 for other clauses."""
-    if texts[-2:-1] != [":"] or texts[-1] not in ("yes", "no", "true", "false"):
+    if texts[-2:-1] != [":"]:
+        return 0
+    value = texts[-1]
+    if value not in ("yes", "no", "true", "false"):
         return 0
     accepts = ACCEPTING.intersection(texts[:-2])
     rejects = REJECTING.intersection(texts[:-2])
+    # A name with both or neither, such as "color: true", judges no option.
     if bool(accepts) == bool(rejects):
         return 0
-    sign = 1 if texts[-1] in ("yes", "true") else -1
+    sign = 1 if value in ("yes", "true") else -1
     return sign if accepts else -sign
 
 
@@ -391,6 +413,7 @@ def introduction_of(tokens: Sequence[Token]) -> tuple[int, int]:
     """
     texts = [token.text for token in tokens]
     names_answer = bool(ANSWER_NOUNS.intersection(texts[:8]))
+    # "The wrong answer is A" begins no statement for A.
     is_rejected = bool(REJECTING.intersection(texts[:4]) - {"no"})
     if not names_answer or is_rejected:
         return 0, 0

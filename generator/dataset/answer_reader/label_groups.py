@@ -93,6 +93,7 @@ def label_groups(tokens: Sequence[Token]) -> list[LabelGroup]:
     between: list[str] = []
     for token in tokens:
         if token.kind != LABEL:
+            # Quotes and brackets around a label change nothing: 'option "B"' is "option B".
             if token.text not in _QUOTING_MARKS:
                 between.append(token.text)
             continue
@@ -108,6 +109,7 @@ def label_groups(tokens: Sequence[Token]) -> list[LabelGroup]:
                 groups[-1].after.extend(between)
             groups.append(LabelGroup([token.label], between, [], token.in_words, joined=False))
         between = []
+    # What says nothing of the label must not keep it from ending the clause.
     if groups and not AFTERTHOUGHT.issuperset(between):
         groups[-1].after.extend(between)
     return groups
@@ -148,6 +150,7 @@ def explicit_before(group: LabelGroup, clause: Clause) -> int:
         HEDGED to FINAL, or 0 if the clause states nothing.
     """
     spoken = set(group.before)
+    # What stands right before the label, apart from articles and adverbs, shows its role.
     significant = [
         word for word in group.before if word not in LABEL_NOUNS and word not in _AROUND_OBJECT
     ]
@@ -155,6 +158,7 @@ def explicit_before(group: LabelGroup, clause: Clause) -> int:
     if _only_reports(group, last):
         return 0
 
+    # From the most explicit wording to the least: the first that fits counts.
     is_defined = last in COPULAS or last in _COLON_MARKS
     points = is_defined or last in ("with", "for", "to", "as")
     if points and ANSWER_NOUNS & spoken:
@@ -188,6 +192,7 @@ def _only_reports(group: LabelGroup, last: str) -> bool:
     `last` is the last significant word before them.
     """
     spoken = set(group.before)
+    # "No" as an article or interjection rejects nothing by itself.
     if REJECTING.intersection(spoken) - {"no"}:
         return True  # "the one with the wrong colours is A"
     if group.joined and last in ("leaves", "leaving"):
@@ -197,6 +202,7 @@ def _only_reports(group: LabelGroup, last: str) -> bool:
         return True
     if "would" in spoken and "i" not in spoken and spoken & _OTHER_PEOPLE:
         return True  # "some would choose B"
+    # German puts the verb behind its object, so the words after a label count as well.
     speaks = bool(spoken & {"i", "would"})
     return speaks and bool(NEGATORS.intersection(group.after))  # "ich würde B nicht wählen"
 
@@ -204,6 +210,7 @@ def _only_reports(group: LabelGroup, last: str) -> bool:
 def _points_weakly(group: LabelGroup, significant: Sequence[str]) -> bool:
     """Whether words before a label point to it, as "which leaves B" or "in agreement with B"."""
     last = significant[-1] if significant else ""
+    # "That makes B the most likely" compares; "makes B …" alone may go on with anything.
     if last in ("makes", "making"):
         return "most" in group.after
     if last in ("leaves", "leaving"):
@@ -227,6 +234,7 @@ def _points_weakly(group: LabelGroup, significant: Sequence[str]) -> bool:
 
 def _only_concludes(group: LabelGroup, clause: Clause, significant: Sequence[str]) -> bool:
     """Whether the words before a label say nothing but that it follows: "so then B"."""
+    # More words make the clause a remark about the option.
     if any(word not in FILLERS and word not in ANSWER_NOUNS for word in group.after):
         return False  # "so C would need a blue cube"
     return concludes(group, clause) and all(
@@ -286,6 +294,7 @@ def follows_premise(words_before: Sequence[str]) -> bool:
     Returns:
         True for "no cup is cyan: B", whose negation is not of B.
     """
+    # Shorter beginnings, as "it is not:", are about the option itself.
     if words_before[-1:] != [":"] or len(words_before) < 5:
         return False
     about_options = LABEL_NOUNS | ANSWER_NOUNS | CHOOSING | ACCEPTING | REJECTING - {"no"}
@@ -316,4 +325,5 @@ def replaces_label(groups: Sequence[LabelGroup]) -> bool:
     """
     if len(groups) != 2:
         return False
-    return groups[0].before[-1:] == ["from"] and groups[1].before == ["to"]
+    old, new = groups
+    return old.before[-1:] == ["from"] and new.before == ["to"]

@@ -89,6 +89,7 @@ def _wordings_of_captions(captions: Sequence[str]) -> list[list[list[str]]]:
     short = [_without_opening(wording) for wording in whole]
     wordings: list[list[list[str]]] = []
     for label, wording in enumerate(whole):
+        # Words that two options share would choose neither, and none can be found by no words.
         if not wording or whole.count(wording) > 1:
             wordings.append([])
             continue
@@ -167,9 +168,11 @@ def _names_option(tokens: list[Token], place: int, letters: str) -> bool:
     token = tokens[place]
     before = neighbour(tokens, place - 1)
     after = neighbour(tokens, place + 1)
+    # "B-movie", "vitamin-A": a part of a word.
     if "hyphen" in (before.text, after.text):
         return False
 
+    # Brackets, a noun such as "option" or a box leave no doubt, even for a small "a".
     is_wrapped = before.text in _WRAPS and after.text in _WRAPS
     # In 'option "B' the noun is before the quote.
     noun = neighbour(tokens, place - 2) if place > 1 and before.text in _WRAPS else before
@@ -186,6 +189,7 @@ def _names_option(tokens: list[Token], place: int, letters: str) -> bool:
             begins_part = before.kind in (LINE_END, MARK)
             return begins_part and after.text in _AFTER_SMALL_LETTER
         return _is_capital_label(token, after, letters)
+    # Small letters are words more often than labels, as "c" of "c'est".
     if is_small:
         return before.kind in (LINE_END, MARK) or before.text in _BEFORE_SMALL_LETTER
     return True
@@ -196,8 +200,9 @@ def _is_capital_label(token: Token, after: Token, letters: str) -> bool:
     if token.raw in _NOT_WORDS or after.text in _AFTER_CAPITAL:
         return True
     is_foreign = not after.raw[:1].isascii()
-    is_label_too = len(after.raw) == 1 and after.raw.isupper() and after.raw.casefold() in letters
-    return is_foreign or is_label_too
+    # "A B" names two options.
+    is_capital = len(after.raw) == 1 and after.raw.isupper()
+    return is_foreign or (is_capital and after.raw.casefold() in letters)
 
 
 def mark_ordinals(tokens: list[Token], number_of_options: int) -> list[Token]:
@@ -242,9 +247,11 @@ def _index_of_ordinal(tokens: list[Token], place: int, number_of_options: int) -
 
     if token.text.isdigit() and len(token.text) == 1:
         index = int(token.text) - 1
+        # A bare digit is a number of objects.
         follows_noun = before.text in LABEL_NOUNS or before.text == "#"
         return index if follows_noun and 0 <= index < number_of_options else None
     if before.text in LABEL_NOUNS and token.text in _CARDINALS[:number_of_options]:
+        # "Image one" names an option, "the image one sees" does not.
         return _CARDINALS.index(token.text) if after.kind != WORD else None
     if token.text in ("former", "latter"):
         return ("former", "latter").index(token.text) if number_of_options == 2 else None

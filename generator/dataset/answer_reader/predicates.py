@@ -65,6 +65,7 @@ def sign_of(predicate: Sequence[str], *, of_option: bool = True) -> int:
     for place, word in enumerate(predicate):
         is_last = place + 1 == len(predicate)
         following = "" if is_last else predicate[place + 1]
+        # "Not only correct" and "no doubt" deny nothing.
         if word == "not" and following in ("only", "just"):
             continue
         if word in ("no", "without") and following in ("doubt", "question"):
@@ -75,6 +76,7 @@ def sign_of(predicate: Sequence[str], *, of_option: bool = True) -> int:
             negated = not negated
         elif word in _UNLIKELY and negated:
             return 0  # "B is not impossible" accepts nothing
+        # The first word that judges decides; what follows it explains.
         elif word in REJECTING or _turns_round(predicate, place):
             return 1 if negated else -1
         elif following == "not" and (word in ACCEPTING or word in DEPICTING):
@@ -83,6 +85,7 @@ def sign_of(predicate: Sequence[str], *, of_option: bool = True) -> int:
             return -1 if negated else 1
         elif word in DEPICTING and negated and of_option:
             return -1
+    # "A is wrong, B is not": the auxiliaries themselves carry the judgement.
     if is_elliptic(predicate):
         return -1 if negated else 1
     return 0
@@ -174,6 +177,7 @@ def is_elliptic(predicate: Sequence[str]) -> bool:
     """
     if not predicate or predicate[-1] == "no":
         return False
+    # "Clearly" alone may begin anything.
     if all(word in _EMPHASIZING for word in predicate):
         return False
     return all(
@@ -242,6 +246,7 @@ def excludes(words_before: Sequence[str]) -> bool:
         >>> excludes(["instead", "of"]), excludes(["i", "choose"])
         (True, False)
     """
+    # In a longer beginning the comparison is of something else: "rather than the cube, it shows A".
     if not words_before or len(words_before) > 4:
         return False
     if words_before[0] in ("not", "nor", "neither", "unlike", "over", "than"):
@@ -271,6 +276,7 @@ def sign_of_topic(clause_words: Sequence[str]) -> int:
         >>> sign_of_topic("this is wrong".split()), sign_of_topic("no red cube".split())
         (-1, 0)
     """
+    # Conjunctions before "this" change nothing.
     start = 0
     while start < len(clause_words) and clause_words[start] in _BEFORE_TOPIC:
         start += 1

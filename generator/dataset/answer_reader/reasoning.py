@@ -49,16 +49,19 @@ def final_part(answer: str) -> str:
         >>> final_part("It may be A </think> B")
         'B'
     """
+    # Tags are found in any case, and places have to stay those of the answer.
     lowered = lower_in_place(answer)
     start = 0
     for tag in CLOSINGS:
         place = lowered.rfind(tag)
         if place >= 0:
+            # The last closing tag of any kind: reasoning may quote tags, or come in several parts.
             start = max(start, place + len(tag))
     end = len(answer)
     for tag in OPENINGS:
         place = lowered.find(tag, start)
         if place >= 0:
+            # What opens after it is another round of reasoning, even if it is cut off.
             end = min(end, place)
     return answer[start:end].strip()
 

@@ -22,6 +22,7 @@ _INABILITIES = (
     "impossible to",
     "not possible to",
 )
+# Only these verbs: "I cannot find a red cube, so B" is no refusal.
 _ABILITIES = words(
     "assist help comply answer provide see view access process determine tell identify say decide "
     "know analyze inspect interpret examine evaluate fulfill choose pick make respond look open "
@@ -74,6 +75,7 @@ def refuses(tokens: Sequence[Token]) -> bool:
     for phrase in _REFUSALS:
         if f" {phrase} " in spoken or f" {phrase} " in written:
             return True
+    # Chinese, Japanese and Korean are cut into known phrases, which need not end where these do.
     unspaced = "".join(token.raw for token in tokens)
     if any(phrase in unspaced for phrase in _UNSPACED_REFUSALS):
         return True

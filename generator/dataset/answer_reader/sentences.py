@@ -90,6 +90,7 @@ def split_sentences(tokens: list[Token]) -> list[Sentence]:
     builder = _SentenceBuilder()
     for place, token in enumerate(tokens):
         builder.take(tokens, place)
+        # Counted after the token is taken, so that a line end still sees the lines before it.
         if token.kind in (WORD, LABEL):
             builder.lines_since_word = 0
     builder.end_sentence(asks=False, ends_line=True)
@@ -133,9 +134,11 @@ class _SentenceBuilder:
             self._take_box(token, is_empty)
         elif token.kind == MARK and token.text in SENTENCE_MARKS:
             self.end_sentence(asks=token.text == "?", ends_line=False)
+        # Lists stay in one clause: what it says, it says of all its labels.
         elif token.text == "," and _is_in_list(tokens, place):
             self.current.append(token)
         elif token.kind == MARK and token.text in _CLAUSE_MARKS:
+            # "(B)" is a way to write B, while other brackets hold a remark.
             wraps_label = token.text in _BRACKETS and _wraps_label(tokens, place)
             if not wraps_label and token.text not in _SILENT_MARKS:
                 self._end_clause(token.text)
@@ -171,6 +174,7 @@ class _SentenceBuilder:
         is_empty = all(token.kind == MARK for token in self.current)
         if not is_empty:
             self.clauses.append(Clause(self.current, self.opening, self.boxed))
+        # Of two openings in a row, as ", but", the later one counts.
         if next_opening or not is_empty:
             self.opening = next_opening
         self.current = []
@@ -178,6 +182,7 @@ class _SentenceBuilder:
     def _end_line(self) -> None:
         self.end_sentence(asks=False, ends_line=True)
         if self.sentences:
+            # A full stop has ended the last sentence before its line was known to end.
             self.sentences[-1] = self.sentences[-1]._replace(ends_line=True)
         self.begins_line = True
         self.lines_since_word += 1

@@ -72,6 +72,8 @@ class StandingStatements:
         if doubt_replaces or contrast_replaces:
             self._forget()
         self._turned = 0
+        # An explanation names options without choosing them; only a final answer changes the
+        # choice.
         if self._explains and explicit < FINAL:
             return
         if explicit >= ANSWERED:
@@ -128,6 +130,7 @@ class StandingStatements:
         """
         for explicit in sorted(self._labels, reverse=True):
             labels = self._labels[explicit]
+            # An explicit answer outweighs an earlier denial; hints at a denied label do not count.
             if explicit < ANSWERED:
                 labels = labels - self._denied
             is_list_of_options = explicit == LED and len(labels) > 1

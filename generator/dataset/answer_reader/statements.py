@@ -91,6 +91,7 @@ class StatementReader(ABC):
         if first_word in _EXPLAINING and (has_colon or len(sentence.words) == 1):
             self.standing.explain()
 
+        # What was pending before this sentence has waited for it.
         waited = self._pending
         self._take_clauses(sentence)
         if self._pending and not self._waits:
@@ -115,6 +116,7 @@ class StatementReader(ABC):
             label: Index of the stated label, or SEVERAL.
             explicit: How explicit the statement is by itself, HEDGED to FINAL.
         """
+        # After "Final answer:" a bare "B" is as explicit as its heading.
         explicit = max(explicit, self._pending)
         self._clear_pending()
         self.standing.state(label, explicit)
@@ -172,6 +174,7 @@ class StatementReader(ABC):
         return clause._replace(tokens=_without_words(clause.tokens, length), opening=opening)
 
     def _take_boxed(self, clause: Clause) -> None:
+        # A box is the answer by agreement, so a box with no label, or several, makes it unreadable.
         labels = self.labels_in(clause)
         self._clear_pending()
         self.standing.state(labels.pop() if len(labels) == 1 else SEVERAL, FINAL)

@@ -95,6 +95,7 @@ def split_tokens(text: str) -> list[Token]:
     """
     scanner = _Scanner(text)
     scanner.scan()
+    # Words whose meaning depends on their neighbours, once all neighbours are known.
     return _drop_assurances(_rename_also(_rename_directions(scanner.tokens)))
 
 
@@ -165,7 +166,7 @@ class _Scanner:
     def _read_command(self) -> None:
         """Skip a command of LaTeX; a command that opens a box becomes a token."""
         end = self._place + 1
-        while end < len(self._text) and self._text[end].isascii() and self._text[end].isalpha():
+        while end < len(self._text) and _in_command(self._text[end]):
             end += 1
         command = self._text[self._place + 1 : end]
         self._place = end
@@ -195,6 +196,7 @@ class _Scanner:
         before = self._text[self._place - 1 : self._place]
         after = self._text[self._place + 1 : self._place + 2]
         is_punctuation = unicodedata.category(mark)[0] == "P" and mark not in _MARKUP
+        # Before the other marks: a dash parts clauses, a hyphen parts a word.
         if mark == "-" and before.isalnum() and after.isalnum():
             self._add(MARK, "hyphen")
         elif mark == "." and before.isdigit() and after.isdigit():
@@ -217,9 +219,11 @@ class _Scanner:
         raw = self._text[self._place : end]
         lowered = raw.lower()
         after = self._text[end : end + 2]
-        if after.lower() in ("'t", "’t") and lowered.endswith("n") and len(raw) > 1:
+        ends_in_n = lowered.endswith("n") and len(raw) > 1
+        if ends_in_n and after.lower() in ("'t", "’t"):
             verb = lowered[:-1]
-            self.tokens.append(Token(WORD, _VERBS_BEFORE_NOT.get(verb, verb), raw[:-1]))
+            verb = _VERBS_BEFORE_NOT.get(verb, verb)
+            self.tokens.append(Token(WORD, verb, raw[:-1]))
             self.tokens.append(Token(WORD, "not", "n't"))
             self._place = end + 2
         elif after[:1] in ("'", "’") and after[1:].isalpha():
@@ -239,6 +243,7 @@ class _Scanner:
     def _end_of_word(self) -> int:
         end = self._place + 1
         while end < len(self._text) and _in_word(self._text[end]):
+            # "B是" is a letter and a word.
             if _is_unspaced(self._text[end]):
                 break
             end += 1
@@ -247,6 +252,7 @@ class _Scanner:
     def _read_unspaced_phrase(self) -> None:
         """Read the longest known phrase, or one character."""
         phrase = self._text[self._place : self._place + LONGEST_PHRASE]
+        # Without spaces, the longest known phrase is the best guess at a word.
         while len(phrase) > 1 and phrase not in TRANSLATIONS:
             phrase = phrase[:-1]
         self.tokens.append(Token(WORD, TRANSLATIONS.get(phrase, phrase), phrase))
@@ -261,7 +267,8 @@ class _Scanner:
         tail = self._text[end + 1 : tail_end].lower()
         if tail not in _CONTRACTIONS:
             # With its apostrophe, the "c" of "c'est" is not the letter of an option.
-            self.tokens[-1] = self.tokens[-1]._replace(raw=self._text[self._place : end + 1])
+            with_apostrophe = self._text[self._place : end + 1]
+            self.tokens[-1] = self.tokens[-1]._replace(raw=with_apostrophe)
             self._place = end + 1
             return
         self.tokens.append(Token(WORD, _CONTRACTIONS[tail], self._text[end:tail_end]))
@@ -271,6 +278,10 @@ class _Scanner:
 def _translated(raw: str) -> Token:
     lowered = raw.casefold()
     return Token(WORD, TRANSLATIONS.get(lowered, lowered), raw)
+
+
+def _in_command(character: str) -> bool:
+    return character.isascii() and character.isalpha()
 
 
 def _in_word(character: str) -> bool:

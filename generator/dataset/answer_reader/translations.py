@@ -96,7 +96,9 @@ def _read_translations() -> dict[str, str]:
             meaning = before_colon
         foreign_words = after_colon if colon else line
         for word in foreign_words.split():
+            # The first list of a word counts; _AMBIGUOUS settles the words for which it should not.
             meanings.setdefault(word, meaning)
+    # Answers in English are by far the most, so their words keep their meaning.
     for word in _ALSO_ENGLISH:
         meanings.pop(word, None)
     return meanings | _AMBIGUOUS

@@ -41,6 +41,7 @@ _AFTER_YES = words(
     "from please"
 )
 _BELIEF_VERBS = words("believe think guess find consider deem judge")
+_DISBELIEFS = (["do", "not", "believe"], ["do", "not", "think"])
 _TOTALS = (["all"], ["everything"], ["every"])
 _LESSENING_REPLY = ("partially", "partly", "almost")
 _AFTER_CLAIM = words("here then sir though to me")
@@ -119,6 +120,8 @@ class YesNoReader(StatementReader):
         if not tokens:
             return
         texts = [token.text for token in tokens]
+        # In the order of how surely a clause answers: "the answer is", its own words, a value after
+        # ":".
         explicit, end = introduction_of(tokens)
         if explicit:
             is_last_clause = number + 1 == len(sentence.clauses)
@@ -126,6 +129,7 @@ class YesNoReader(StatementReader):
             return
 
         spoken = [text for text in texts if text not in _COLON_MARKS]
+        # Answers in JSON or YAML give a value to a name.
         value = texts[-1] if texts[-2:-1] == [":"] else ""
         # In "matches: false" the value decides, not the name before it.
         name_accepts = bool(ACCEPTING.intersection(spoken[:-1]))
@@ -176,13 +180,15 @@ class YesNoReader(StatementReader):
         )
         begins_answer = self._number_of_sentences == 0 and number == 0
         is_whole_line = sentence.begins_line and sentence.ends_line and len(sentence.clauses) == 1
-        adds = len(spoken) == 2 and spoken[0] in ("and", "or") and spoken[1] in ("yes", "no")
-        if adds and (number > 0 or spoken[0] == "or"):
+        first, last = spoken[0], spoken[-1]
+        adds = len(spoken) == 2 and first in ("and", "or") and last in ("yes", "no")
+        if adds and (number > 0 or first == "or"):
             self.standing.state(SEVERAL, LED)  # "yes and no"
         elif HEDGING.intersection(spoken):
             self.state(label, HEDGED)
         elif concludes:
             self.state(label, ANSWERED)
+        # The first word of an answer leads: what follows explains it, or, after "hmm", replaces it.
         elif begins_answer and not self._after_question:
             self.state(label, LED)
         elif is_whole_line and number == 0 and len(spoken) == 1:
@@ -221,12 +227,14 @@ def yes_or_no(spoken: Sequence[str]) -> int | None:
 def _yes_or_no_of_claim(spoken: Sequence[str]) -> int | None:
     """As yes_or_no, of a clause without "I believe"."""
     begins_claim = spoken[0] in ("there", "the", "it", "this", "a", "an")
+    # "There is indeed a red cube" repeats the caption, "indeed" alone agrees.
     if begins_claim and "indeed" in spoken[1:]:
         return NO if NEGATORS.intersection(spoken) else YES
     start = 0
     while start + 1 < len(spoken) and _is_before_yes(spoken[start]):
         start += 1
     rest = list(spoken[start:])
+    # "It is not, sir": such words hide the last word that counts.
     while len(rest) > 2 and rest[-1] in _AFTER_CLAIM:
         rest.pop()
     if " ".join(spoken) in _AGREEMENTS:
@@ -246,6 +254,7 @@ def _yes_or_no_of_claim(spoken: Sequence[str]) -> int | None:
     if rest[-1] in ("yes", "no"):
         if points or answers_with:
             return YES if rest[-1] == "yes" else NO
+        # "Partially yes" is neither.
         if rest[0] in _LESSENING_REPLY:
             return None
     return {1: YES, -1: NO}.get(_sign_of_claim(rest))
@@ -261,7 +270,7 @@ def _without_beliefs(spoken: Sequence[str]) -> tuple[Sequence[str], bool]:
             break
         if spoken[1] in _BELIEF_VERBS:
             spoken = spoken[2:]
-        elif spoken[1:3] == ["do", "not"] and spoken[3:4] in (["believe"], ["think"]):
+        elif list(spoken[1:4]) in _DISBELIEFS:
             spoken = spoken[4:]
             denied = not denied
         elif "that" in spoken[2:6] and not NEGATORS.intersection(spoken[:6]):
@@ -304,6 +313,7 @@ def _sign_of_claim(spoken: list[str]) -> int:
     if first in ("there", "they") and len(spoken) < 4:
         return sign_of(spoken[1:])
 
+    # Without a subject only a short clause is about the whole caption.
     begins_claim = (
         first in ACCEPTING
         or first in REJECTING

@@ -100,7 +100,9 @@ class Cursor:
         and small cubes". After "red, one" they do not."""
         start = min(self.position + n, len(self.terms))
         follower = self._ahead.after_values[start]
-        if follower >= len(self.terms) or self.terms[follower].kind not in (*NOUNS, "one"):
+        if follower == len(self.terms):
+            return False
+        if self.terms[follower].kind not in (*NOUNS, "one"):
             return False
         return follower == start or self.terms[follower - 1].kind not in ("comma", "and")
 
@@ -114,12 +116,14 @@ class Cursor:
         """
         start = self.position
         opens_attribute = self.kind in ("with", "has")
+        # One opening at most; a second one would belong to another phrase.
         if self.kind in _PLACE_OPENINGS:
             start += 1
         # "casting a shadow", "a plain floor"
         while start < len(self.terms) and self.terms[start].kind in _SCENERY_OPENINGS:
             start += 1
         last = self._ahead.last_scenery[start] if start < len(self.terms) else -1
+        # "With a shiny surface" says a value of the object, "on a shiny surface" is scenery.
         if last < 0 or (opens_attribute and self.terms[last].kind == "surface"):
             return 0
         return last + 1

@@ -87,6 +87,7 @@ def description_of(truth: ImageTruth, relations: bool = False) -> Description:
             if kind in actual.attributes:
                 attributes[kind] = actual.attributes[kind]
         objects.append(DescribedObject(actual.category, attributes))
+    # Only by one of two converses: the other says the same fact.
     described_relations = []
     if relations:
         for subject, name, target in truth.true_relations:

@@ -73,6 +73,7 @@ class Drafts:
             UnreadError: it has introduced an object of which it says nothing.
         """
         for draft in self.objects[self._n_objects :]:
+            # Such an object could match any of the image's without saying anything.
             if draft.category is None and not draft.attributes:
                 raise UnreadError("an object without a category")
         if self.mentioned:
@@ -106,6 +107,7 @@ class Drafts:
         Raises:
             UnreadError: there are too many.
         """
+        # "100 cubes" in every sentence would otherwise outgrow memory.
         if len(self.objects) >= MOST_OBJECTS:
             raise UnreadError(f"more than {MOST_OBJECTS:,} objects")
         index = len(self.objects)
@@ -142,6 +144,8 @@ class Drafts:
         self._by_category.setdefault(category, []).append(index)
         draft.category = category
         draft.spans[self._category_word] = span
+        # Objects of this sentence are removed as a whole; only older ones need a note of the
+        # change.
         if index < self._n_objects:
             self._changes.append((index, None))
 
@@ -154,6 +158,8 @@ class Drafts:
         draft = self.objects[index]
         known = draft.attributes.get(kind)
         if kind in draft.contradicted or (known is not None and known != value):
+            # Not undone by `roll_back`: an answer that contradicts itself must not keep either
+            # value.
             draft.contradicted.add(kind)
             draft.attributes.pop(kind, None)
             draft.spans.pop(kind, None)
@@ -205,6 +211,7 @@ class Drafts:
                 complete.append(index)
             elif all(own.get(kind, value) == value for kind, value in values.items()):
                 possible.append(index)
+        # "The red cube" may name a cube whose color was not said yet, if no cube was called red.
         return complete or possible
 
     def are_alike(self, indices: Sequence[int]) -> bool:

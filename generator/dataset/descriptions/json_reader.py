@@ -81,6 +81,7 @@ def _find_document(body: str) -> tuple[Any, int, int]:
         document, end = decoder.raw_decode(body, match.start())
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error}") from None
+    # Two lists may be two descriptions, of which the better one must not be chosen.
     if _BRACKET.search(body, end) is not None:
         raise ValueError("more than one JSON document")
     return document, match.start(), end
@@ -89,6 +90,7 @@ def _find_document(body: str) -> tuple[Any, int, int]:
 def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for key, value in pairs:
+        # Python keeps the last of two values; an answer must not say both and be right with one.
         data[key] = _REPEATED if key in data else value
     return data
 
@@ -109,6 +111,7 @@ def _read_document(
     """The objects, relations and faults of a document. Raises ValueError for another form."""
     rows, relation_rows = document, []
     faults = []
+    # Faults do not end the reading: one bad key must not cost the whole answer.
     if isinstance(document, dict):
         rows, relation_rows = document.get("objects"), document.get("relations", [])
         for key in document.keys() - {"objects", "relations"}:
@@ -120,6 +123,7 @@ def _read_document(
 
     objects: list[DescribedObject] = []
     place_of: dict[Any, int | None] = {}
+    # Relations name objects by their ids where all have one, else by their places.
     has_ids = all(isinstance(row, dict) and "id" in row for row in rows)
     for number, row in enumerate(rows):
         name = row["id"] if has_ids else number
@@ -153,6 +157,7 @@ def _read_object(
     if not isinstance(row, dict):
         raise ValueError("expected a JSON object")
     known = {**row}
+    # Models write "shape" as often as "category".
     if vocabulary.category not in vocabulary.values and vocabulary.category in known:
         if "category" in known:
             raise ValueError(f"both 'category' and '{vocabulary.category}'")
@@ -165,6 +170,7 @@ def _read_object(
     count = known.pop("count", 1)
     known.pop("id", None)
     category = _read_category(known.pop("category", None), lexicon, words)
+    # Not isinstance: True is an int in Python.
     if type(count) is not int or not 1 <= count <= MOST_OBJECTS:
         raise ValueError("expected the count as a whole number")
 
@@ -185,6 +191,7 @@ def _read_object(
 
 
 def _read_category(word: Any, lexicon: Lexicon, words: WordsAllowed) -> str | None:
+    # null is the way to leave out a value that the schema demands.
     if word is None:
         return None
     spelled = _one_word(word)

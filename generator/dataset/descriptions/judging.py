@@ -93,6 +93,8 @@ def _judge_values(
         if index not in matches:
             verdicts[kind] = Verdict.UNMATCHED
             continue
+        # The order is the point: a value that another object has is a failure of binding, one that
+        # none has a failure of recognition.
         actual_value = truth.objects[matches[index]].attributes.get(kind)
         if actual_value is None:
             verdicts[kind] = Verdict.UNMATCHED
@@ -120,6 +122,7 @@ def list_atoms(description: Description, judgement: Judgement, category_word: st
     for index, described in enumerate(description.objects):
         verdicts = dict(judgement.attributes[index])
         values = dict(described.attributes)
+        # "A red object" names no category, so there is no atom to colour.
         if described.category is not None:
             verdicts[category_word] = judgement.objects[index]
             values[category_word] = described.category

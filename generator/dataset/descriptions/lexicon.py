@@ -82,8 +82,8 @@ class Lexicon:
         i = 0
         while i < len(words):
             length, (kind, meaning) = self._longest(words, i)
-            span = (start + matches[i].start(), start + matches[i + length - 1].end())
-            terms.append(Term(kind, meaning, *span))
+            first, last = matches[i], matches[i + length - 1]
+            terms.append(Term(kind, meaning, start + first.start(), start + last.end()))
             i += length
         return terms
 
@@ -124,6 +124,7 @@ def lexicon_of(vocabulary: Vocabulary) -> Lexicon:
         entries.sort(key=lambda entry: -len(entry[0]))
 
     categories = _by_word(vocabulary.nouns)
+    # JSON names the kind of each value, so a word of two kinds is no ambiguity there.
     values = {kind: _by_word(of_kind) for kind, of_kind in vocabulary.values.items()}
     phrases = {}
     for name, own in vocabulary.relations.items():
@@ -142,8 +143,13 @@ def _by_word(words: dict[str, tuple[str, ...]]) -> dict[str, str]:
     names: dict[str, set[str]] = {}
     for name, own in words.items():
         for word in own:
-            names.setdefault(" ".join(_words_of(word)), set()).add(name)
-    return {word: next(iter(several)) for word, several in names.items() if len(several) == 1}
+            spelled = " ".join(_words_of(word))
+            names.setdefault(spelled, set()).add(name)
+    name_of = {}
+    for word, several in names.items():
+        if len(several) == 1:
+            name_of[word] = next(iter(several))
+    return name_of
 
 
 def _world_entries(vocabulary: Vocabulary) -> Iterator[tuple[str, Meaning]]:
@@ -179,6 +185,7 @@ def _english_entries(vocabulary: Vocabulary) -> Iterator[tuple[str, Meaning]]:
         yield "colour", ("kind", "color")
 
     for name, phrases in GRAMMAR["relations"].items():
+        # English knows more relations than the world: they are read, but not judged.
         known = name if name in vocabulary.relations else None
         for phrase in phrases:
             yield phrase, ("relation", known)
@@ -190,6 +197,7 @@ def _english_entries(vocabulary: Vocabulary) -> Iterator[tuple[str, Meaning]]:
     for word, number in GRAMMAR["ordinals"].items():
         yield word, ("ordinal", number)
 
+    # All combinations as terms of their own: the parser then skips an introduction as one word.
     for article in ("the ", "this ", ""):
         for subject in GRAMMAR["intro"]["subjects"]:
             for verb in GRAMMAR["intro"]["verbs"]:

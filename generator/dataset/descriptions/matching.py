@@ -62,6 +62,7 @@ def match_objects(description: Description, truth: ImageTruth) -> Matches:
     matches: Matches = {}
     for block in blocks:
         matches |= block.matches
+    # The usual case, without a search.
     if not description.relations:
         return matches
     return _choose_by_relations(blocks, matches, description, truth)
@@ -127,6 +128,7 @@ def _by_category(
         actual_of[actual.category].append(index)
     described_of: defaultdict[str, list[tuple[int, DescribedObject]]] = defaultdict(list)
     copies: Counter[tuple[str, frozenset[tuple[str, str]]]] = Counter()
+    # Objects in relations first: their copies differ by what they are related to.
     order = sorted(range(len(description.objects)), key=lambda index: index not in in_relations)
     for index in order:
         described = description.objects[index]
@@ -159,6 +161,7 @@ def _block(
             values = ((base + right) * base - invented) * base - exchanged
             row.append(values * base + is_complete(described_object, index, truth))
         gains.append(row)
+    # Floats are exact here: gains of a few objects and kinds stay far below 2^53.
     rows, columns = linear_sum_assignment(np.array(gains, dtype=float), maximize=True)
     matches = {}
     best = 0
@@ -201,6 +204,7 @@ def _tied_assignments(blocks: Sequence[_Block]) -> Iterator[Matches]:
             if gain == block.best:
                 stack.append((number + 1, 0, 0, matches))
             continue
+        # The bound that ends branches: each remaining object at its best, whatever the others take.
         remaining = 0
         for column in range(place, len(block.actual)):
             remaining += max(row[column] for row in block.gains)
@@ -267,6 +271,7 @@ def relation_verdict(
         `right`; `undecided`; `reversed` if it holds of the two objects the other way round; else
         `invented`, also if one of them is not in the image.
     """
+    # A relation to an object that is not there says something false of the image.
     if subject not in matches or target not in matches:
         return "invented"
     first, second = matches[subject], matches[target]

@@ -73,6 +73,7 @@ def _read_sentence(
     """Read a sentence into the drafts. Returns the relations in it that are not judged."""
     if sentence.is_question:
         raise UnreadError("a question")
+    # A hedge or an unknown word may change what any other word means, so nothing is read of it.
     terms = terms_of(sentence, lexicon)
     for term in terms:
         if term.kind in _NEVER_READ:
@@ -98,6 +99,7 @@ class ClauseParser(PhraseParser):
         Raises:
             UnreadError: it does not follow the grammar.
         """
+        # A header may stand only at the start of a line.
         self._skip_header()
         # A list needs no separator before its first phrase, and one before each other.
         is_separated = True
@@ -196,6 +198,7 @@ class ClauseParser(PhraseParser):
             if len(subjects) > 1 and self.word() in _SINGULAR_VERBS:
                 raise UnreadError("a verb whose number does not fit")
             return subjects
+        # "There is a cube and two cones are red" speaks of the cones alone.
         together = list(dict.fromkeys(self._coordinated))
         if len(together) < 2 or self._introduces:
             together = subjects
@@ -229,6 +232,7 @@ class ClauseParser(PhraseParser):
         self._coordinated = []
         while self.kind == "comma" or self.skip_place():
             self.skip("comma")
+        # "Behind it, there is a cone" says the verb before the subject.
         if self.kind == "there":
             self.position += 1
         names_several = self.kind == "be" and self.word() == "are"
@@ -252,6 +256,8 @@ class ClauseParser(PhraseParser):
         key = self.next()
         self.position += 1
         term = self.next()
+        # Only the line of the category begins an object by itself; a value needs a header or an
+        # open object.
         is_category = key.kind == "generic"
         if is_category and term.kind == "noun":
             known = None if self.drafts.open is None else self.drafts.objects[self.drafts.open]

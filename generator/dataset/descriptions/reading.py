@@ -94,8 +94,10 @@ def final_part(answer: str) -> Span:
         if closed >= 0:
             start = max(start, closed + len(closing))
         opened = lowered.rfind(opening)
+        # Reasoning that begins again and never ends has no answer after it.
         if opened >= start:
             return len(answer), len(answer)
+    # The last one, since a model may correct itself.
     opened = lowered.rfind(_ANSWER[0], start)
     if opened >= 0:
         start = opened + len(_ANSWER[0])
@@ -107,6 +109,7 @@ def final_part(answer: str) -> Span:
 def _without_fence(answer: str, span: Span) -> Span:
     """The contents of the only code fence in a part of an answer; the whole part if there is not
     exactly one."""
+    # With more fences it is not clear which of the blocks is the answer.
     fences = list(_FENCE.finditer(answer, *span))
     if len(fences) != 2:
         return span

@@ -187,6 +187,7 @@ def description_reward(
         "named": float(len(judgement.matches)),
         "actual": float(len(record.objects)),
     }
+    # An image of one object has no relation to name; its reward is for the object alone.
     value = objects
     if relations and record.true_relations:
         parts["relations"] = _relation_share(description, judgement, record)
@@ -196,6 +197,7 @@ def description_reward(
 
 
 def _object_share(description: Description, judgement: Judgement, truth: ImageTruth) -> float:
+    # The larger number: naming more objects must not raise the share of right ones.
     n = max(len(description.objects), len(truth.objects))
     if n == 0:
         return 0.0
@@ -204,12 +206,14 @@ def _object_share(description: Description, judgement: Judgement, truth: ImageTr
         own = truth.objects[actual_index].attributes
         n_values = sum(kind in own for kind in truth.vocabulary.judged_kinds)
         n_right = sum(verdict is Verdict.RIGHT for verdict in judgement.attributes[index].values())
+        # The category counts as one value more, so that naming an object earns something by itself.
         total += (1 + n_right) / (1 + n_values)
     return total / n
 
 
 def _relation_share(description: Description, judgement: Judgement, truth: ImageTruth) -> float:
     right, invented, reversed_, _ = count_relations(description, truth, judgement.matches)
+    # Wrong relations cancel right ones, so naming every relation earns nothing.
     wrong = -invented - reversed_
     # More relations than join all objects follow from others, so a full list is not needed.
     needed = min(len(truth.objects) - 1, len(truth.true_relations))
@@ -236,6 +240,7 @@ def choice_reward(answer: str, truth: ChoiceTruth | Record) -> Reward:
         0.0
     """
     question = ChoiceTruth.read(truth)
+    # Rewards get no reason why an answer ended; a cut-off one chooses nothing anyway.
     reading = read_choice(answer, "stop", question.letters, question.captions)
     parts = {} if reading.label is None else {"chosen": float(reading.label)}
     return Reward(float(reading.label == question.right), parts, reading.why)
@@ -265,9 +270,11 @@ def count_reward(answer: str, truth: CountTruth | Record) -> Reward:
     start, end = final_part(answer)
     if end - start > _LONGEST:
         return Reward(0.0, {}, "beyond the longest answer")
+    # The same number twice, as "3 … three cubes", is one commitment.
     numbers = set()
     for match in _NUMBER.finditer(answer[start:end].casefold()):
         word = match[0]
+        # Naming several numbers, or hedging, must not earn more than one guess.
         if word in GRAMMAR["words"]["hedge"]:
             return Reward(0.0, {}, f"a hedge: '{word}'")
         if word in _COUNTS:
@@ -275,6 +282,8 @@ def count_reward(answer: str, truth: CountTruth | Record) -> Reward:
         elif not word[-1].isdecimal() and word in ("not", "between", "'t"):
             return Reward(0.0, {}, f"no commitment: '{word}'")
         elif word[-1].isdecimal():
+            # "3.5" and "1,000,000" are no counts of objects, and Python refuses integers of
+            # thousands of digits.
             is_count = word.isdecimal() and len(word) <= _MOST_DIGITS
             if not is_count:
                 return Reward(0.0, {}, f"not a count: '{word:.20}'")
@@ -334,6 +343,7 @@ def read_value(answer: str, kind: str, vocabulary: Vocabulary) -> tuple[str | No
     if end - start > _LONGEST:
         return None, "beyond the longest answer"
     terms = lexicon_of(vocabulary).split(answer[start:end])
+    # "Not red" and "red or blue" name a value without committing to it.
     if any(term.kind in ("hedge", "not", "no") for term in terms):
         return None, "a hedge or denial"
     values = _values_of(terms, kind, vocabulary)

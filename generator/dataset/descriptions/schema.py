@@ -44,6 +44,8 @@ def answer_schema(
         properties[kind] = word(list(vocabulary.values[kind]))
     tables = {"objects": _list_of(properties)}
     if relations:
+        # Words of relations too: an endpoint that enforces the schema then cannot give an unknown
+        # one.
         index = {"type": "integer", "minimum": 0}
         named: dict[str, Any] = {"type": "string"}
         if words == "closed":
@@ -81,6 +83,8 @@ def _object_of(properties: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,
+        # Structured output of chat endpoints demands that every key is required and no other is
+        # allowed.
         "required": list(properties),
         "additionalProperties": False,
     }

@@ -62,11 +62,13 @@ def split_sentences(answer: str, span: Span) -> Iterator[Sentence]:
     for match in _SENTENCE.finditer(answer, *span):
         if match.start() == match.end():
             continue
+        # Replaced by as many spaces, so that places stay those of the answer.
         raw = _DECORATION.sub(lambda marks: " " * len(marks[0]), match[0])
         bullet = _BULLET.match(raw)
         if bullet is not None:
             raw = " " * bullet.end() + raw[bullet.end() :]
         text = raw.strip(" \t\r\n.!?;")
+        # "1." on a line of its own is cut like a sentence.
         if not text or _LIST_NUMBER.fullmatch(text):
             continue
         start = match.start() + len(raw) - len(raw.lstrip())
@@ -89,6 +91,7 @@ def look_ahead(terms: Sequence[Term]) -> Lookahead:
     last_scenery = [-1] * (n + 1)
     # Whether the run of adjectives and scenery that begins at the next term ends before a noun.
     ends_in_noun = False
+    # From right to left, so that each entry needs only the next one.
     for i in range(n - 1, -1, -1):
         kind = terms[i].kind
         after_values[i] = after_values[i + 1] if kind in _IN_VALUE_RUN else i

@@ -70,6 +70,7 @@ def attribute_questions(truth: ImageTruth) -> list[AttributeQuestion]:
     for index, actual in enumerate(truth.objects):
         facts = dict(_features(actual, truth.vocabulary))
         for kind, value in facts.items():
+            # A question that names the object by the fact itself would give its answer away.
             features = _shortest_mention(index, truth, without=kind)
             if features is None:
                 continue
@@ -101,6 +102,7 @@ def count_questions(truth: ImageTruth) -> list[CountQuestion]:
 
     questions = [_count_question(truth, category, {}) for category in categories]
     for kind, value in values:
+        # Pairs that no object has are asked too; their answer is 0.
         for category in (None, *categories):
             questions.append(_count_question(truth, category, {kind: value}))
     return questions

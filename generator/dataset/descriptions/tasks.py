@@ -74,6 +74,7 @@ def gold_answer(record: Record) -> str:
     if task == "choice":
         choice = ChoiceTruth.read(truth)
         return choice.letters[choice.right]
+    # JSON, which the question asks for; trainers check that the gold answer earns 1.
     return write_json(description_of(ImageTruth.read(truth), relations=task == "relations"))
 
 

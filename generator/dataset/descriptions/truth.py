@@ -47,6 +47,7 @@ class TruthRecord:
         Raises:
             ValueError: the data have another shape.
         """
+        # A trainer that has only a column of a table passes text, tests and Jackalope pass objects.
         if isinstance(record, cls):
             return record
         data: Any = json.loads(record) if isinstance(record, str) else record
@@ -122,11 +123,13 @@ class ImageTruth(TruthRecord):
         Returns:
             True, False, or None for undecided and for an unknown relation.
         """
+        # Records hold the first rule of each axis only; the others follow by converse and opposite.
         axis = AXIS_OF.get(relation)
         if axis is None or axis.rules[0] not in self.relations:
             return None
         first, second, negated = axis.in_terms_of_first_rule(relation, subject, target)
         truth = self.relations[axis.rules[0]][first][second]
+        # Undecided stays undecided: the margin is the same on both sides.
         return not truth if negated and truth is not None else truth
 
     @cached_property
@@ -142,6 +145,7 @@ class ImageTruth(TruthRecord):
                 for subject in indices:
                     for target in indices:
                         fact = (subject, name, target)
+                        # Each fact once, or "left of" and its converse would count twice.
                         if subject == target or canonical_relation(*fact) != fact:
                             continue
                         if self.holds(name, subject, target):
@@ -191,6 +195,7 @@ class ImageTruth(TruthRecord):
             for kind in self.vocabulary.judged_kinds:
                 if kind in actual.attributes:
                     features[kind, actual.attributes[kind]] += 1
+        # By feature, not by object: three red objects are one shared color.
         return sum(count > 1 for count in features.values())
 
     @property
@@ -254,6 +259,7 @@ class ImageTruth(TruthRecord):
                 held_out_relations=_triples_of(data["held_out_relations"]),
                 vocabulary=Vocabulary.from_dict(data["vocabulary"]),
             )
+        # Trainers hand records on as JSON, which may be anything; the error says what was expected.
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(f"Expected the truth record of an image ({error!r}).") from None
 
@@ -307,6 +313,7 @@ def _triples_of(data: Sequence[Sequence[str]]) -> frozenset[RelationTriple]:
 def _relations_of(data: Mapping[str, Sequence[Sequence[Truth]]], n: int) -> dict[str, Holds]:
     relations = {}
     for name, rows in data.items():
+        # A short row would raise only when a pair is looked up, in the midst of a training.
         if len(rows) != n or any(len(row) != n for row in rows):
             raise ValueError(f"the relation '{name}' is not decided for {n} x {n} objects")
         relations[name] = tuple(tuple(row) for row in rows)

@@ -72,6 +72,7 @@ class Vocabulary:
             ValueError: the data have another shape.
         """
         try:
+            # Keys keep their order, which is that of the words in questions.
             return _from_json(json.dumps(data, sort_keys=False))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"Expected a vocabulary of a truth record ({error!r}).") from None
@@ -136,6 +137,7 @@ class Vocabulary:
 
         phrases = {}
         for kind, declared in tables.get("kinds", {}).items():
+            # Kinds that are adjectives need no phrase.
             phrase = declared.get("phrase", ADJECTIVE)
             if phrase != ADJECTIVE:
                 phrases[kind] = phrase

@@ -84,6 +84,7 @@ def _write_data(
     images = progress.follow(questions.by_image(), "writing", questions.n_images)
     with ExitStack() as stack:
         for of_image in images:
+            # An image may have no question of the requested tasks.
             if not of_image:
                 continue
             split = of_image[0].split
@@ -97,6 +98,8 @@ def _write_data(
             for question in of_image:
                 rows_of_split[split].append(chosen.row(question, png, name))
                 counts[split][question.task] += 1
+            # Only after all rows of an image, so that they stay in one row group and share its
+            # bytes.
             if len(rows_of_split[split]) >= _ROWS:
                 _flush(rows_of_split[split], files[split])
         for split, rows in rows_of_split.items():
@@ -160,5 +163,6 @@ def _write_programs(
     }
     programs = {**FORMATS[format_name].programs, "README.md": "README.md.jinja"}
     for path, source in programs.items():
+        # Programs without placeholders pass through unchanged.
         text = environment.get_template(source).render(entries)
         write_text(folder / path.replace("PACKAGE", package), text)

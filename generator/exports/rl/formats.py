@@ -71,6 +71,7 @@ def _labels_of(question: RewardedQuestion) -> Row:
 
 
 def _record_of(question: RewardedQuestion) -> str:
+    # As text, since a column has one type and records of different tasks have different keys.
     return json.dumps(question.record, separators=(",", ":"))
 
 

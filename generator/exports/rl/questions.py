@@ -153,6 +153,7 @@ class RewardedQuestions:
         self, truth: ImageTruth, task: Task, counts: Counter[int]
     ) -> tuple[str, AnyTruth] | None:
         """The words and the truth of a question of a task; None if the image has none."""
+        # By scene and task, so that another choice of tasks draws the same questions.
         stream = Stream(truth.scene_id, task)
         if task in ("describe", "relations"):
             question = DescriptionQuestion(relations=task == "relations")
@@ -206,6 +207,8 @@ def _balanced_counts(truth: ImageTruth, counts: Counter[int]) -> list[CountQuest
             questions_of_count[question.truth.count].append(question)
     if not questions_of_count:
         return []
+    # The smaller count of those that are equally rare, so that the choice does not depend on their
+    # order.
     count = min(questions_of_count, key=lambda possible: (counts[possible], possible))
     return questions_of_count[count]
 

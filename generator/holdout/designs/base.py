@@ -132,6 +132,7 @@ class Design(ABC):
         holdout = holdouts[0]
         default_counts = UNDIVIDED_COUNTS if holdout.is_empty else self.counts
         empty = splits_that_stay_empty(holdout)
+        # A split that the shape of the holdout leaves empty must not be asked for.
         defaults = {split: n for split, n in default_counts.items() if split not in empty}
         if holdout.asymmetric:
             defaults.update(dict.fromkeys(ASYMMETRIC, ASYMMETRIC_SCENES))
@@ -164,6 +165,7 @@ class Design(ABC):
         """
         if holdout.is_empty:
             return NONE
+        # Of what was asked, not of what was drawn: the seed in the name stands for the draw.
         words = [file_name_of(spec, holdout.kind, holdout.category) for spec in holdout.asked]
         return f"{self.prefix}{short_name('+'.join(words))}-b{holdout.block_seed}"
 
@@ -210,6 +212,7 @@ class Design(ABC):
             holdout: that the design drew.
         """
         protocols = ("binary", "retrieval", "pairs")
+        # The default template names no relation.
         return FirstTexts(protocols, template=None) if holdout.triples else FirstTexts(protocols)
 
     def equal_familiarity(self, holdout: Holdout) -> bool:
@@ -258,10 +261,13 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
     whole = whole_number(spec)
     if whole is not None:
         counts = {split: whole * n // total for split, n in defaults.items()}
+        # What rounding left goes to training, the first split.
         counts[next(iter(counts))] += whole - sum(counts.values())
     else:
         pairs = [part.partition("=") for part in spec.split(",")]
-        numbers = {name.strip(): whole_number(number.strip()) for name, _, number in pairs}
+        numbers = {}
+        for name, _, number in pairs:
+            numbers[name.strip()] = whole_number(number.strip())
         if not numbers.keys() <= defaults.keys() or None in numbers.values():
             raise UserError(
                 f"Expected --scenes to be a number, {GRID}, or like train=2000,seen=300 with "
@@ -271,8 +277,10 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
             raise UserError(f"--scenes {spec} names a split twice; give each split one number.")
         named = {name: number for name, number in numbers.items() if number is not None}
         named_by_default = sum(defaults[name] for name in named)
+        # Only down: more scenes of one split need not mean more of the others.
         smaller = min(1, sum(named.values()) / named_by_default)
-        counts = {split: max(1, round(n * smaller)) for split, n in defaults.items()} | named
+        counts = {split: max(1, round(n * smaller)) for split, n in defaults.items()}
+        counts |= named
     check_total(sum(counts.values()), spec)
     empty = [split for split, n in counts.items() if n == 0]
     if empty:
@@ -288,8 +296,15 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
 
 
 def check_total(scenes: int, spec: str) -> None:
-    """Raise UserError if a world cannot have this many scenes; `spec` is the value of
-    `--scenes`."""
+    """Check that a world can have this many scenes.
+
+    Args:
+        scenes: the number, of all splits together.
+        spec: the value of `--scenes`, for the message.
+
+    Raises:
+        UserError: it cannot.
+    """
     if scenes > MOST_SCENES:
         raise UserError(
             f"--scenes {spec} is more than the {MOST_SCENES:,} scenes that a world can have; ask "

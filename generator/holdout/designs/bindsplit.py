@@ -33,6 +33,7 @@ class BindSplit(Design):
     ) -> list[Holdout]:
         """One holdout: all blocks together."""
         for option in holdout_options:
+            # Absent names need a split of their own, which bindsplit does not have.
             if option.startswith(ATOMS):
                 raise UserError(
                     f"--holdout {option}: unseen atoms belong to --design systematicity; add it."
@@ -60,6 +61,7 @@ class Systematicity(Design):
     ) -> list[Holdout]:
         """One holdout: all blocks and atoms together."""
         holdout = draw_block(holdout_options, vocabulary, block_seed, opposites)
+        # `draw_block` serves both designs and names the usual one.
         holdout = replace(holdout, design=self.name)
         if not (holdout.absent_values or holdout.absent_objects):
             raise UserError(

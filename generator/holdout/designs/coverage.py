@@ -62,6 +62,8 @@ class Coverage(Design):
                 f"unseen with each object; k runs from 1 to {len(values) - 1}."
             )
         stream = Stream("coverage", block_seed, kind)
+        # Values are a ring, and the objects start at even distances on it: so each value has
+        # equally many objects, up to one.
         ring, shuffled_objects = stream.shuffled(values), stream.shuffled(objects)
         start_of = {
             category: i * len(values) // len(shuffled_objects)
@@ -72,6 +74,8 @@ class Coverage(Design):
             bindings: list[Binding] = []
             for value in values:
                 for category in objects:
+                    # Each object sees the k values from its start on, so what is seen at k is seen
+                    # at k + 1.
                     steps_from_start = (ring.index(value) - start_of[category]) % len(values)
                     if steps_from_start >= k:
                         bindings.append((value, category))

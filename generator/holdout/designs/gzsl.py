@@ -38,6 +38,7 @@ class Gzsl(Design):
     ) -> list[Holdout]:
         """One holdout per dataset, from drawn class lists (`classes`, `classes=17/4/11`;
         `objects=3` adds a dataset of three objects) or from the lists of a preset."""
+        # Published lists are given whole; nothing is drawn beside them.
         if len(holdout_options) == 1 and holdout_options[0] in preset_names():
             return published_classes(holdout_options[0], vocabulary)
         return draw_classes(holdout_options, vocabulary, block_seed)
@@ -54,6 +55,7 @@ class Gzsl(Design):
     ) -> list[dict[str, int]]:
         """The published numbers of scenes for a preset without `--scenes`; otherwise the number of
         scenes in all (default 6000) is divided in the published proportions."""
+        # Other totals keep the published proportions, between datasets and between splits.
         published = [self.rule(vocabulary, holdout).published_counts() for holdout in holdouts]
         if scenes_option is None and holdouts[0].asked[0] in preset_names():
             return published

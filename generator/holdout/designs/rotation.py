@@ -63,6 +63,7 @@ class Rotation(Design):
                 f"{vocabulary.tested}:{vocabulary.category}=turns=4, got '{option}'."
             )
         turns = int(match["turns"])
+        # `relation:object=turns=2` has the form of a kind and its category.
         if match["kind"] == RELATIONS[0]:
             _check_frames(option, (match["kind"], match["category"]), opposites=opposites)
             return draw_frame_turns(
@@ -110,9 +111,12 @@ class Rotation(Design):
                 )
         counts = []
         for holdout in holdouts:
-            # The first turns take what does not divide evenly.
             turn = holdout.turn or 0
-            counts.append({split: (n + turns - 1 - turn) // turns for split, n in totals.items()})
+            of_turn = {}
+            for split, total in totals.items():
+                # The first turns take what does not divide evenly.
+                of_turn[split] = (total + turns - 1 - turn) // turns
+            counts.append(of_turn)
         return counts
 
     def may_lack(self, holdout: Holdout) -> tuple[str, ...]:
@@ -163,6 +167,7 @@ def _check_frames(option: str, names: tuple[str, str], *, opposites: bool) -> No
             f"image always shows both axes of the camera, one of which each turn would hold out, "
             f"so none could train; take relation:object=turns=2."
         )
+    # A turn without the opposite would leave half of an axis to no turn.
     if not opposites:
         raise UserError(
             f"--holdout {option}: a rotation of own directions holds out whole axes, with the "

@@ -67,6 +67,7 @@ def _mixed_scripts(texts: Collection[str]) -> Iterator[Finding]:
         n_letters.update(_script(letter) for letter in text if letter.isalpha())
     if len(n_letters) < 2:
         return
+    # Labels may be in any language, so the letters themselves tell the script.
     usual = n_letters.most_common(1)[0][0]
     for text in texts:
         foreign = [letter for letter in text if letter.isalpha() and _script(letter) != usual]
@@ -84,6 +85,7 @@ def _script(letter: str) -> str:
         return "LATIN"
     if _PHONETIC.match(letter):
         return "PHONETIC"
+    # Python has no table of scripts; names such as CYRILLIC SMALL LETTER A begin with them.
     word = unicodedata.name(letter, "UNNAMED").split(" ")[0]
     return "EAST ASIAN" if word in _EAST_ASIAN else word
 

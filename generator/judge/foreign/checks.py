@@ -26,6 +26,7 @@ def arrangement_leaks(table: LabelTable) -> Iterator[Finding]:
 
     Training splits and the familiar splits count as one.
     """
+    # One row of each split and wording is enough to show a leak.
     first_rows: dict[Label, dict[tuple[str, Label], Row]] = defaultdict(dict)
     for row in table.rows:
         if row.split is not None:
@@ -33,8 +34,8 @@ def arrangement_leaks(table: LabelTable) -> Iterator[Finding]:
     for rows in first_rows.values():
         sides = {_side(table, split) for split, _ in rows}
         if len(sides) > 1:
-            same = " = ".join(row.quoted(label) for (_, label), row in rows.items())
-            yield finding(_leak_kind(table, [*rows]), same)
+            quoted = [row.quoted(row.label) for row in rows.values()]
+            yield finding(_leak_kind(table, [*rows]), " = ".join(quoted))
 
 
 def _side(table: LabelTable, split: str) -> str | None:
@@ -48,6 +49,7 @@ def _leak_kind(table: LabelTable, occurrences: list[tuple[str, Label]]) -> str:
     sides: dict[Label, set[str | None]] = defaultdict(set)
     for split, label in occurrences:
         sides[label].add(_side(table, split))
+    # The same words in two splits are the plainest leak, even if a converse is there too.
     if any(len(own) > 1 for own in sides.values()):
         return "shared arrangement"
     return "converse leak" if any(label.relation for label in sides) else "reordered leak"
@@ -87,6 +89,10 @@ def follows(claim: Label, label: Label) -> bool:
 
     Each object of the claim must be another object of the label, with no more values than it, and
     the relation must be the label's or its converse.
+
+    Args:
+        claim: what may be true.
+        label: all that is known of the scene.
     """
     places = range(len(label.objects))
     for chosen in permutations(places, len(claim.objects)):

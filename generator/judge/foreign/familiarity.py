@@ -31,16 +31,25 @@ class Familiarity:
         self._triples = {label: _triples(label) for label in table.labels}
         trained = {row.label for row in table.rows if row.split in table.training}
         self.is_known = bool(trained)
-        self._trained_bindings = {pair for label in trained for pair in self._bindings[label]}
-        self._trained_triples = {triple for label in trained for triple in self._triples[label]}
+        self._trained_bindings: set[Binding] = set()
+        self._trained_triples: set[Triple] = set()
+        for label in trained:
+            self._trained_bindings.update(self._bindings[label])
+            self._trained_triples.update(self._triples[label])
         self.kinds = []
         if self.is_known:
-            self.kinds = sorted({kind for own in self._bindings.values() for kind, _, _ in own})
+            kinds: set[str] = set()
+            for bindings in self._bindings.values():
+                kinds.update(kind for kind, _, _ in bindings)
+            self.kinds = sorted(kinds)
 
     def exposed(self) -> Iterator[Finding]:
         """Negatives of training rows that name a binding which evaluation labels show and training
         labels do not."""
-        unseen = {pair for row in self._evaluation_rows() for pair in self._bindings[row.label]}
+        unseen: set[Binding] = set()
+        for row in self._evaluation_rows():
+            unseen.update(self._bindings[row.label])
+        # What training labels show anyway is not exposed by a negative.
         unseen -= self._trained_bindings
         judged: set[Label] = set()
         for row in self._table.rows:
@@ -64,6 +73,7 @@ class Familiarity:
         judged: set[tuple[Label, Label, str | None]] = set()
         for row in self._evaluation_rows():
             negative = row.negative
+            # A file may repeat a label for each of a thousand images.
             if negative is None or (row.label, negative, row.split) in judged:
                 continue
             judged.add((row.label, negative, row.split))
@@ -136,6 +146,7 @@ class Familiarity:
         for labelled in label.objects:
             if any(own_kind == kind for own_kind, _ in labelled.attributes):
                 n_objects_with_value += 1
+        # With another number of values it is open which of them would be exchanged.
         if len(bindings) != 2 or n_objects_with_value != 2:
             return False
         (_, value, category), (_, other_value, other_category) = bindings

@@ -193,6 +193,7 @@ def read_label_table(path: Path, columns: Sequence[str], roles: SplitRoles) -> L
 
 def _read_csv(text: str) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a CSV file: the first line of each, and its cells by column."""
+    # By the header alone: cells may hold commas in prose.
     header = text.partition("\n")[0]
     delimiter = "\t" if header.count("\t") > header.count(",") else ","
     lines = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
@@ -252,6 +253,7 @@ def _choose_columns(named: Mapping[str, str], names: Sequence[str], path: Path) 
             raise UserError(
                 f"{path} has no column '{column}' for --columns {role}={column}; {listed}."
             )
+    # What the user names wins over a column that is called like the role.
     column_of = {name: name for name in names if _is_role(name)} | dict(named)
     for prefix in ("", _NEGATIVE):
         roles = [role for role in column_of if _is_of_label(role, prefix)]
@@ -289,6 +291,7 @@ def _read_label(cells: Mapping[str, str], prefix: str) -> Label | None:
         if not category:
             break
         value_prefix = f"{prefix}{place}."
+        # A label of one object has no relation, whatever its column says.
         values = [
             (role.removeprefix(value_prefix), value)
             for role, value in cells.items()
@@ -305,7 +308,8 @@ def _check_roles(
     roles: SplitRoles, splits: list[str], path: Path
 ) -> tuple[frozenset[str], frozenset[str]]:
     """The training and the familiar splits among the splits of a table."""
-    for option, names in (("--train", roles.training or ()), ("--familiar", roles.familiar)):
+    named = {"--train": roles.training or (), "--familiar": roles.familiar}
+    for option, names in named.items():
         for name in names:
             if comparable(name) not in splits:
                 raise UserError(

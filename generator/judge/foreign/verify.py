@@ -38,6 +38,7 @@ def verify_splits(
     """
     table = read_label_table(path, columns, roles or SplitRoles())
     findings = Findings()
+    # Characters first: look-alike letters explain why labels that look equal are not found shared.
     findings.add(character_findings(table.texts))
     findings.add(arrangement_leaks(table))
     findings.add(image_leaks(table))
@@ -74,6 +75,7 @@ def _notes(table: LabelTable, familiarity: Familiarity) -> Iterator[str]:
             f"Relations without a known converse, compared in their own words only: "
             f"{', '.join(unknown)}."
         )
+    # A clean verdict would otherwise sound as if splits had been compared.
     if len(table.splits) == 1:
         yield (
             f"There is one split ({table.splits[0]}), so nothing can be shared between splits; "
@@ -100,6 +102,7 @@ def _sentence(table: LabelTable, data: dict[str, Any], is_known: bool) -> str:
         )
     if data["places"]:
         proven.append("no positional shortcut")
+    # What the table lacks is not said to be proven.
     if any(row.negative for row in table.rows):
         familiar = " or differs from its label in familiarity" if is_known else ""
         proven.append(f"no negative is true{familiar}")

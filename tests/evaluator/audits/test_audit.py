@@ -50,6 +50,7 @@ def test_the_order_of_the_same_words_is_found(tmp_path: Path) -> None:
     assert kind["blind"]["value"] > 0.8
 
 
+@pytest.mark.full
 def test_a_length_that_is_right_in_the_middle_is_found(tmp_path: Path) -> None:
     """Negatives are longer or shorter by chance: no weight of a length can tell, trees can."""
     rng = np.random.default_rng(2)
@@ -73,6 +74,7 @@ def test_clean_benchmarks_are_not_accused(tmp_path: Path, seeds: range) -> None:
     assert accused <= 1
 
 
+@pytest.mark.full
 def test_a_true_text_that_its_cluster_says_often_is_no_give_away(tmp_path: Path) -> None:
     """The trigram leaves a cluster out when it judges it; how much is missing must not tell which
     text is true."""
@@ -90,6 +92,7 @@ def test_a_true_text_that_its_cluster_says_often_is_no_give_away(tmp_path: Path)
     assert kind["blind"]["value"] < 0.54
 
 
+@pytest.mark.full
 def test_a_clean_kind_beside_a_hackable_one(tmp_path: Path) -> None:
     entries = [pair(true, false, cluster=cluster) for true, false, cluster in swaps(100)]
     more = {"kind": "negation", "skill": "attribute"}
@@ -151,6 +154,7 @@ def test_a_true_text_at_the_centre_of_its_negatives_is_measured(tmp_path: Path) 
     assert only(audited(tmp_path / "pairs", [pair("a", "b")]))["centre"] is None
 
 
+@pytest.mark.full
 def test_from_the_shell(tmp_path: Path) -> None:
     entries = [pair(true, false + " [not]", cluster=cluster) for true, false, cluster in swaps(40)]
     root, out = write(tmp_path / "d", entries), tmp_path / "audit.json"

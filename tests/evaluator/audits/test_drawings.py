@@ -48,6 +48,7 @@ def drawn_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
+@pytest.mark.full
 def test_each_image_is_the_models_and_finished_ones_are_kept(
     model: str, world: World, benchmark: Benchmark, tmp_path: Path, drawn_texts: list[str]
 ) -> None:

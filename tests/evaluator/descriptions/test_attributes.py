@@ -214,6 +214,7 @@ def test_the_integration_gap_is_exact(
     assert {row["difference"] for row in perfect} == {0.0}
 
 
+@pytest.mark.full
 def test_runs_beside_each_other_are_compared(crowded: Dataset, runs: Path, tmp_path: Path) -> None:
     """The command prints the gap where the same model described the same images."""
     page = tmp_path / "page.html"

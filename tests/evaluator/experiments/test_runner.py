@@ -116,6 +116,7 @@ def test_a_training_that_ended_just_before_a_kill_counts(tmp_path: Path) -> None
     assert is_done(stage, tmp_path)
 
 
+@pytest.mark.full
 def test_a_stage_waits_for_another_command_that_runs_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -320,6 +320,7 @@ class TestElsewhere:
             "trained_on": {"base": {"model": "base", "weights_sha256": base}},
         }
 
+    @pytest.mark.full
     def test_each_trained_model_counts_as_a_run_and_is_compared_with_its_base(
         self, measured: Path, run_of: Callable[..., str]
     ) -> None:

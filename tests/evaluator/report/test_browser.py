@@ -230,6 +230,7 @@ def test_the_page_asks_the_network_for_nothing(browser: Any, report: tuple[Path,
     assert [url for url in requests if not re.match("data:|blob:|file:.*report.html", url)] == []
 
 
+@pytest.mark.full
 def test_a_site_leads_to_each_model_and_back(browser: Any, tmp_path: Path) -> None:
     models = [f"model{number:02d}" for number in range(12)]
     runs = [write_run(tmp_path / model, model, seed) for seed, model in enumerate(models)]

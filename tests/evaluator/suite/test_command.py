@@ -27,6 +27,7 @@ def make():
 """
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("little")
 def test_from_a_suite_to_its_page(suite_folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "r"

@@ -249,6 +249,7 @@ def test_a_damaged_file_leaves_the_set_as_it_was(
     assert not sets.exists()
 
 
+@pytest.mark.full
 def test_the_command_stores_shows_lists_and_does_not_overwrite(tmp_path: Path, sets: Path) -> None:
     turned = [(x, z, -y) for x, y, z in WEDGE]  # y up, looking along z
     file = obj(tmp_path / "wedge.obj", turned, WEDGE_FACES)

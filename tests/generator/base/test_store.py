@@ -329,6 +329,7 @@ def test_rendering_to_a_url_that_is_killed_continues(tmp_path: Path, cache: Path
     assert done.stdout.strip() == url
 
 
+@pytest.mark.full
 def test_the_shipped_dataset_is_there_by_name(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.conftest import succeed
 
@@ -15,6 +16,7 @@ def test_the_built_in_set_is_listed_with_its_licence() -> None:
     assert "fox" in builtin["meshes"]
 
 
+@pytest.mark.full
 def test_an_obj_whose_z_points_up_is_imported_upright(tmp_path: Path, sets: Path) -> None:
     points = ((-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0), (0, 0, 4))
     sides = ("1 2 3 4", "1 2 5", "2 3 5", "3 4 5", "4 1 5")

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from generator.dataset.reader import Dataset
 from tests.conftest import refuse, succeed
 from tests.generator.cli.test_split import contents
@@ -21,6 +23,7 @@ def test_new_texts_keep_the_splits(copied: Path) -> None:
     assert texts.items.num_rows == sum(data["items"].values())
 
 
+@pytest.mark.full
 def test_listed_items_are_left_out_and_the_others_stay_as_they_are(
     copied: Path, tmp_path: Path
 ) -> None:

@@ -200,33 +200,33 @@ def test_neither_workers_nor_quality_change_them(world: World, tmp_path: Path) -
     assert rerendered.sums["images/000000.png"] != world.sums["images/000000.png"]
 
 
-def test_the_files_can_be_read_without_this_package(world: World) -> None:
-    with Image.open(world.folder / "masks/000000.png") as image:
+def test_the_files_can_be_read_without_this_package(low: World) -> None:
+    with Image.open(low.folder / "masks/000000.png") as image:
         assert (image.mode, image.info) == ("L", {})
-    assert np.load(world.folder / "depth/000000.npy").dtype == np.float32
-    assert np.load(world.folder / "normals/000000.npy").shape == (90, 120, 3)
+    assert np.load(low.folder / "depth/000000.npy").dtype == np.float32
+    assert np.load(low.folder / "normals/000000.npy").shape == (90, 120, 3)
     assert [
-        entry["index"] for entry in json.loads((world.folder / "boxes/000000.json").read_text())
-    ] == [0, 1]
+        entry["index"] for entry in json.loads((low.folder / "boxes/000000.json").read_text())
+    ] == list(range(len(low.scenes["objects"][0])))
 
 
-def test_a_dataset_with_outputs_verifies_and_a_changed_one_does_not(world: World) -> None:
-    root = world.folder.parent
+def test_a_dataset_with_outputs_verifies_and_a_changed_one_does_not(low: World) -> None:
+    root = low.folder.parent
     succeed("gen verify", root)
-    path = world.folder / "depth/000003.npy"
+    path = low.folder / "depth/000003.npy"
     whole = path.read_bytes()
     try:
         path.write_bytes(whole[:-4] + b"\0\0\0\0")
         done = run_command("gen", "verify", root)
         assert (done.returncode, "depth/000003.npy has other bytes" in done.stderr) == (1, True)
         with pytest.raises(UserError, match=r"depth/000003.npy is damaged"):
-            world.depth("000003")
+            low.depth("000003")
     finally:
         path.write_bytes(whole)
 
 
-def test_the_card_names_them(world: World) -> None:
-    root = world.folder.parent
+def test_the_card_names_them(low: World) -> None:
+    root = low.folder.parent
     assert (
         "| besides the images | masks, depth, normals, boxes |" in (root / "README.md").read_text()
     )

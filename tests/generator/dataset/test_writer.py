@@ -60,6 +60,7 @@ def test_scenes_added_in_any_order_and_a_failed_one(tmp_path: Path) -> None:
     assert (world.manifest["scenes"], world.manifest["failed"]) == (301, 1)
 
 
+@pytest.mark.full
 def test_memory_does_not_hold_the_records(tmp_path: Path) -> None:
     """Five times the scenes, each with 100 relations, take no more than a line's place each."""
 

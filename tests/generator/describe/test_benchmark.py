@@ -71,6 +71,7 @@ def test_splits_have_the_requested_numbers_of_scenes(benchmark: Benchmark) -> No
     assert held == {"train": 0, "val": 0, "seen": 0, "partial": 1, "unseen": 2}
 
 
+@pytest.mark.full
 def test_exposed_negatives_need_the_option_and_are_declared(copied: Path) -> None:
     succeed("gen split", copied, "--exposed-negatives", "--name", "exposed")
     dataset = Dataset.open(copied)
@@ -113,6 +114,7 @@ def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> 
     assert refusals >= 3
 
 
+@pytest.mark.full
 def test_split_and_describe_write_verified_benchmarks_without_rendering(
     copied: Path,
 ) -> None:
@@ -275,6 +277,7 @@ def test_texts_keep_the_splits_of_the_benchmark_that_is_named(tmp_path: Path) ->
     assert Dataset.open(root).benchmark("texts").splits["split"].equals(first.splits["split"])
 
 
+@pytest.mark.full
 def test_labels_name_the_same_objects_in_other_texts(tmp_path: Path) -> None:
     prepared = prepare(
         WorldOptions(
@@ -362,6 +365,7 @@ def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(
     )
 
 
+@pytest.mark.full
 def test_scenes_with_untrained_bindings_are_in_no_split_and_splits_without_items_are_refused(
     tmp_path: Path,
 ) -> None:

@@ -245,6 +245,7 @@ def test_things_without_a_front_cannot_have_own_directions(tmp_path: Path) -> No
         read_vocabulary(str(family))
 
 
+@pytest.mark.full
 def test_a_world_with_frames_is_described_judged_and_made_again(tmp_path: Path) -> None:
     prepared = write_turned_world(tmp_path, scenes={**COUNTS, "train": 60})
     describe_world(

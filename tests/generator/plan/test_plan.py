@@ -114,6 +114,7 @@ def test_a_place_that_says_something_is_noticed() -> None:
     assert told([([*names], biased)]) * 18 < 0.01
 
 
+@pytest.mark.full
 def test_objects_of_the_ground_colour_are_put_elsewhere_in_all_splits_alike() -> None:
     counts = {"train": 960, "val": 8, "seen": 480, "partial": 8, "unseen": 8}
     environments_of = defaultdict[tuple[str, str], list[str]](list)

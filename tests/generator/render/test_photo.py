@@ -115,6 +115,7 @@ def test_the_ground_is_darker_beside_an_object_than_away_from_it(
     assert away > 0.9 * np.median(light[-1])  # the shadow ends near the object
 
 
+@pytest.mark.full
 def test_even_light_brightens_the_shaded_side_of_an_object(tmp_path: Path, sets: Path) -> None:
     """A single lamp to the left: with `even` the right side of a ball gets half of the light."""
     ranges = []

@@ -46,6 +46,7 @@ def counts_of(scenes: Iterable[Planned], kind: str) -> tuple[Counter[str], Count
     return values, Counter(category for _, category in bindings), Counter(bindings)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("track", "world"),
     [("describe", "shapes"), ("zero-shot", "things"), ("frames", "animals")],
@@ -61,6 +62,7 @@ def test_undivided_worlds_have_equal_counts(track: str, world: str) -> None:
     assert len(contents) == len(FORMS)
 
 
+@pytest.mark.full
 def test_rotations_have_equal_counts_in_training_and_unseen() -> None:
     forms = prepared_forms("bind", "color-shape", scenes="train=288,val=4,partial=8,unseen=192")
     assert len({form.holdout.value_groups for form in forms}) == len(FORMS)

@@ -90,6 +90,7 @@ def test_a_suite_is_a_folder_of_datasets(suite: Path) -> None:
     assert worlds(suite)["plain/shapes"]["images"] == sha256(lines).hexdigest()
 
 
+@pytest.mark.full
 def test_two_workers_and_a_second_run_give_the_same_digests(suite: Path, tmp_path: Path) -> None:
     command = ["gen", "suite", declared(tmp_path), "--workers", "2", "--out", tmp_path / "two"]
     first = succeed(*command, "--json")
