@@ -254,6 +254,12 @@ def test_workers_of_ray_make_the_same(suite: Path, tmp_path: Path) -> None:
     assert worlds(out) == worlds(suite)
 
 
+def test_an_address_without_ray_renders_nothing(tmp_path: Path) -> None:
+    command = ("gen suite", declared(tmp_path), "--address", "auto", "--out", tmp_path / "out")
+    refuse("add --farm ray", *command)
+    assert not (tmp_path / "out/bind/block/world/images").exists()
+
+
 def test_mistakes_of_worlds_name_the_world(tmp_path: Path) -> None:
     path = declared(tmp_path)
     for old, new, message in (
