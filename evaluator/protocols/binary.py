@@ -96,7 +96,8 @@ def find_counterparts(items: Items, twins: Mapping[str, str]) -> np.ndarray:
         false_text = items.text_id[row, items.false[row].argmax()]
         texts = sorted((true_text, false_text))
         key = (items.split[row], items.kind[row], *texts)
-        sides[key][texts.index(true_text)].append(row)
+        side = texts.index(true_text)
+        sides[key][side].append(row)
 
     pairs: list[tuple[int, int]] = []
     for one_side, other_side in sides.values():

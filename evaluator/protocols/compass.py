@@ -289,7 +289,8 @@ def _fit(items: Items, recall_at_1: Outcome, inside: np.ndarray, labels: Fit) ->
 def _coefficient(fit: Any, column: int, level: float) -> Fit:
     """A coefficient of a fit of statsmodels, with its interval."""
     low, high = fit.conf_int(1 - level)[column]
-    return _load_record(fit.params[column], fit.bse[column], low, high, float(fit.pvalues[column]))
+    p = float(fit.pvalues[column])
+    return _load_record(fit.params[column], fit.bse[column], low, high, p)
 
 
 def _load_record(beta: float, error: float, low: float, high: float, p: float | None) -> Fit:

@@ -153,7 +153,8 @@ def _retrieval_row(
     chance = np.concatenate([outcome.chance for outcome in outcomes])[scored]
     # Chance is known without a scored query: it follows from the number of true candidates.
     first_outcome = outcomes[0]
-    by_chance = float(chance.mean()) if len(chance) else float(first_outcome.chance.mean())
+    known_chance = chance if len(chance) else first_outcome.chance
+    by_chance = float(known_chance.mean())
 
     cluster_names = np.concatenate([fold.clusters for fold in folds])[scored]
     images = np.concatenate([fold.images for fold in folds])[scored]

@@ -165,7 +165,8 @@ class Items:
         Returns:
             bool (n,): whether an item has candidates in all of them.
         """
-        return np.all([(self.slot == slot).any(axis=1) for slot in slots], axis=0)
+        has_slot = [(self.slot == slot).any(axis=1) for slot in slots]
+        return np.all(has_slot, axis=0)
 
     def of_slots(self, *slots: str) -> "Items":
         """Leave out the candidates of other slots.
@@ -236,8 +237,9 @@ def sorted_rows(benchmark: Benchmark, protocol: str) -> np.ndarray:
     items = benchmark.items.select(["split", "item_id"]).take(pa.array(chosen))
     split_codes, split_names = pd.factorize(strings(items["split"]))
     # rank[code] is the place of the split among the names, in the order of reports.
-    in_order = sorted(range(len(split_names)), key=lambda code: split_rank(str(split_names[code])))
-    rank = np.argsort(in_order)
+    ranks = [split_rank(str(name)) for name in split_names]
+    codes_in_order = sorted(range(len(ranks)), key=ranks.__getitem__)
+    rank = np.argsort(codes_in_order)
     keys = pa.table(
         {"rank": rank[split_codes], "item_id": items["item_id"], "row": np.arange(len(chosen))}
     )

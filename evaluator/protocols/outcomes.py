@@ -48,7 +48,10 @@ class Outcome:
         Returns:
             The outcome on the items where the mask is true.
         """
-        parts = None if self.parts is None else (self.parts[0][mask], self.parts[1][mask])
+        parts = None
+        if self.parts is not None:
+            first, second = self.parts
+            parts = (first[mask], second[mask])
         bindings = None if self.bindings is None else self.bindings[mask]
         return replace(
             self,

@@ -171,8 +171,10 @@ def _first_scenes(scores: Scores, items: pa.Table) -> np.ndarray:
     item = positions(candidates["item_id"], items["item_id"])
     is_of_items = item >= 0
     scenes = np.full(items.num_rows, "", dtype=object)
+    item_of_candidate = item[is_of_items]
+    scene_of_candidate = strings(candidates["scene_id"])[is_of_items]
     # In reverse order, the first candidate of an item is written last, and stays.
-    scenes[item[is_of_items][::-1]] = strings(candidates["scene_id"])[is_of_items][::-1]
+    scenes[item_of_candidate[::-1]] = scene_of_candidate[::-1]
     return scenes
 
 
