@@ -113,7 +113,8 @@ class _Model(Protocol):
 
         Returns:
             Token ids, int64 (n, length): texts with equal rows are the same to the model. By
-            default fingerprints of the whole texts, for models without a limit or with an unknown one.
+            default fingerprints of the whole texts, for models without a limit of length or with
+            an unknown one.
         """
         return fingerprints(text.encode() for text in texts)
 
@@ -310,8 +311,8 @@ class Chat:
     """A question in words about images."""
 
     name: str
-    """A hash of all that the answer depends on, with the number of the repetition: an answer is kept
-    under this name and not asked for again."""
+    """A hash of all that the answer depends on, with the number of the repetition. An answer is
+    kept under this name and not asked for again."""
     show: Callable[[], list[Image.Image]]
     """Loads the RGB images."""
     text: str
