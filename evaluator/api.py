@@ -133,7 +133,8 @@ class Evaluation:
         if not self.results:
             return html.escape(repr(self))
         headlines = "".join(f"<p>{html.escape(line)}</p>" for line in self._headlines)
-        charts = "".join(figure.svg() for figure in gap(pool_runs([self.results])))
+        figures_of_gap = gap(pool_runs([self.results]))
+        charts = "".join(figure.svg() for figure in figures_of_gap)
         return headlines + self.table().to_html(index=False) + charts + self._failures()
 
     def _failures(self) -> str:

@@ -440,8 +440,9 @@ def _read_columns(path: Path) -> dict[str, np.ndarray]:
 
 def _correct(values: np.ndarray, items: np.ndarray, path: Path) -> np.ndarray:
     """1 for right, 0 for wrong, nan for unscored, from strings (n,)."""
+    words = [value.lower() for value in values.tolist()]
     # Infinity stands for a word without a meaning.
-    meanings = np.array([_MEANINGS.get(value.lower(), np.inf) for value in values.tolist()])
+    meanings = np.array([_MEANINGS.get(word, np.inf) for word in words])
     is_unknown = np.isinf(meanings)
     if is_unknown.any():
         row = int(is_unknown.argmax())
@@ -507,5 +508,6 @@ def _named_items(items: np.ndarray, masks: dict[str, np.ndarray]) -> dict[str, A
     named = {}
     for name, mask in masks.items():
         if mask.any():
-            named[name] = {"items": int(mask.sum()), "first": items[mask][:_NAMED].tolist()}
+            masked = items[mask]
+            named[name] = {"items": len(masked), "first": masked[:_NAMED].tolist()}
     return named

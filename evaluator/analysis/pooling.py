@@ -225,18 +225,6 @@ def _pooled(members: dict[int, Results], name: str) -> Results:
     tables: list[ItemTable | None] = [None] * len(runs)
     if len(runs) > 1:
         tables = [read_items(run, _block(run)) for run in runs]
-    fits = first["fits"]
-    if len(runs) > 1:
-        level = first["rules"]["level"]
-
-        def from_items(members: Sequence[int], fits: Sequence[Fit], count: str) -> Estimate | None:
-            of_members = [tables[run] for run in members]
-            known = [table for table in of_members if table is not None]
-            if len(known) < len(of_members):
-                return None
-            return load_over_runs(known, fits, count, level)
-
-        fits = pooled_loads([run["fits"] for run in runs], blocks, level, from_items)
     # The training of a run with a mark is what readers must know of.
     marked = [run["training"] for run in runs if mark_of(run)]
     entry = {
@@ -248,7 +236,7 @@ def _pooled(members: dict[int, Results], name: str) -> Results:
         "runs": len(runs),
         "blocks": len(set(blocks)),
         "members": list(members),
-        "fits": fits,
+        "fits": _pooled_fits(runs, blocks, tables),
         "training": marked[0] if marked else first["training"],
     }
     entry.pop("folder", None)
@@ -266,6 +254,26 @@ def _pooled(members: dict[int, Results], name: str) -> Results:
             merged |= run.get(part, {})
         entry[part] = merged
     return entry
+
+
+def _pooled_fits(
+    runs: Sequence[Results], blocks: Sequence[str], tables: Sequence[ItemTable | None]
+) -> list[Fit]:
+    """The skill loads over runs; those of a single run are its own."""
+    first = runs[0]
+    if len(runs) == 1:
+        return first["fits"]
+    level = first["rules"]["level"]
+
+    def from_items(members: Sequence[int], fits: Sequence[Fit], count: str) -> Estimate | None:
+        of_members = [tables[run] for run in members]
+        known = [table for table in of_members if table is not None]
+        # Without the items of every run, coefficients are pooled from those of the runs.
+        if len(known) < len(of_members):
+            return None
+        return load_over_runs(known, fits, count, level)
+
+    return pooled_loads([run["fits"] for run in runs], blocks, level, from_items)
 
 
 def _block(run: Results) -> str:

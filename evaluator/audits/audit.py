@@ -267,9 +267,12 @@ def rank_biserial(true: np.ndarray, false: np.ndarray) -> float:
         0.75
     """
     ordered = np.sort(false)
-    # 2U: how many false numbers are lower, plus how many are lower or equal.
-    twice_u = np.searchsorted(ordered, true, "left") + np.searchsorted(ordered, true, "right")
-    return float(1 - twice_u.sum() / (len(true) * len(false)))
+    lower = np.searchsorted(ordered, true, "left")
+    lower_or_equal = np.searchsorted(ordered, true, "right")
+    # 2U: a lower number counts twice, a tie once.
+    twice_u = lower + lower_or_equal
+    n_comparisons = len(true) * len(false)
+    return float(1 - twice_u.sum() / n_comparisons)
 
 
 def size_of(r: float) -> str:

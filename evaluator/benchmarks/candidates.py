@@ -171,7 +171,9 @@ def _fill_slots_and_truths(rows: pd.DataFrame, path: Path) -> None:
     follows_slot = has_no_truth & ~is_pair
     rows.loc[follows_slot & rows["slot"].isin(_TRUE_SLOTS), "truth"] = True
     rows.loc[follows_slot & rows["slot"].isin(_FALSE_SLOTS), "truth"] = False
-    is_numbered = is_pair & rows["image"].isin(("0", "1")) & rows["slot"].isin(("0", "1"))
+    has_image_number = rows["image"].isin(("0", "1"))
+    has_caption_number = rows["slot"].isin(("0", "1"))
+    is_numbered = is_pair & has_image_number & has_caption_number
     rows.loc[has_no_truth & is_numbered, "truth"] = rows["image"] == rows["slot"]
     has_no_truth = rows["truth"].isna()
     if has_no_truth.any():

@@ -167,9 +167,10 @@ class PublishedQuestion:
             return self.truth
         # The images of a folder are asked about one by one.
         image_count = max(1, len(self.images))
-        return tuple(
-            tuple(text == image for text in range(len(self.texts))) for image in range(image_count)
-        )
+        truths = []
+        for image in range(image_count):
+            truths.append(tuple(text == image for text in range(len(self.texts))))
+        return tuple(truths)
 
     def about_image(self, path: str) -> "PublishedQuestion":
         """The same question about one image of its folder."""
@@ -206,7 +207,10 @@ def make_candidate_table(questions: Iterable[PublishedQuestion], source: Path) -
         raise UserError(f"{source} has no questions; give the files that its authors publish.")
     # Unknown counts alone would make a column of the type null.
     types = dict.fromkeys(COUNTS, pa.int64())
-    columns = {name: pa.array([row[name] for row in rows], types.get(name)) for name in rows[0]}
+    columns = {}
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        columns[name] = pa.array(values, types.get(name))
     return pa.table(columns)
 
 

@@ -112,4 +112,5 @@ def mteb(
         model_revision=model_revision,
         dataset_revision=dataset_revision,
     )
-    result({"files": [str(file) for file in files]}, as_json, "\n".join(map(str, files)))
+    names = [str(file) for file in files]
+    result({"files": names}, as_json, "\n".join(names))

@@ -252,7 +252,8 @@ def _narrow(table: Table) -> Table:
     columns = []
     for i, column in enumerate(table.columns):
         is_optional = column.head in ("ties", "unscored")
-        if not is_optional or any(plain(line.cells[i], letters) != "0" for line in table.lines):
+        texts = {plain(line.cells[i], letters) for line in table.lines}
+        if not is_optional or texts - {"0"}:
             columns.append(i)
     lines = []
     for line in table.lines:
@@ -260,8 +261,10 @@ def _narrow(table: Table) -> Table:
         upper = " ".join(line.labels[:2])
         lower = " ".join(label for label in line.labels[2:] if label)
         label = f"{upper}\n{lower}".strip()
-        lines.append(replace(line, labels=[label], cells=[line.cells[i] for i in columns]))
-    return replace(table, labels=[""], columns=[table.columns[i] for i in columns], lines=lines)
+        cells = [line.cells[i] for i in columns]
+        lines.append(replace(line, labels=[label], cells=cells))
+    heads = [table.columns[i] for i in columns]
+    return replace(table, labels=[""], columns=heads, lines=lines)
 
 
 def _printed(table: Table, title: str = "", below: str = " ") -> Printed:

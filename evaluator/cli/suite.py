@@ -127,10 +127,12 @@ def suite(
     _say_left_out(work)
     if not work.runs:
         raise UserError("No model can be asked; give other models, --train or other tracks.")
+    # All models before the first training, which may take hours.
     _check_specs(work, device)
     stages = work.stages
     check_commands(context.find_root(), stages, stages_folder)
     _say_cost(work, stages, stages_folder)
+    # After all checks, so that a dry run finds each mistake that a run would.
     if dry_run:
         commands = [command_line(stage, stages_folder) for stage in stages]
         result({"commands": commands}, as_json, "\n".join(commands))

@@ -182,7 +182,8 @@ def sentence_of_mistake(error: ValidationError) -> str:
     """
     mistake = error.errors()[0]
     place = mistake["loc"]
-    if len(place) == 3 and place[2] in ("run", "train") and isinstance(mistake["input"], str):
+    is_table = len(place) == 3 and place[2] in ("run", "train")
+    if is_table and isinstance(mistake["input"], str):
         dotted = ".".join(str(part) for part in place)
         return f"expected {dotted} to be a table such as {{ limit = 50 }}, got a string."
     return sentence_of(mistake)

@@ -309,8 +309,11 @@ def _best_text(item: Mapping[str, Any]) -> str:
 
 def _result_id(row: Mapping[str, Any]) -> str:
     """An id of a row, the same for every model."""
-    names = (*(row[name] for name in LABELS), row["n"], row["split"], row["minus"], row["average"])
-    return _slug("/".join("" if name is None else str(name) for name in names), keep="/")
+    parts = []
+    for name in (*LABELS, "n", "split", "minus", "average"):
+        value = row[name]
+        parts.append("" if value is None else str(value))
+    return _slug("/".join(parts), keep="/")
 
 
 def _evaluation_name(results: Results, row: Mapping[str, Any]) -> str:

@@ -200,9 +200,10 @@ def from_memory(model: Any, name: str) -> Model:
         network, preprocess, tokenizer = model
         if callable(preprocess) and callable(tokenizer):
             return _from_open_clip(network, preprocess=preprocess, tokenizer=tokenizer, name=name)
-    if len(model) == 2 and hasattr(model[0], "config") and hasattr(model[1], "tokenizer"):
+    if len(model) == 2:
         network, processor = model
-        return _from_transformers(network, processor, name)
+        if hasattr(network, "config") and hasattr(processor, "tokenizer"):
+            return _from_transformers(network, processor, name)
     types = ", ".join(type(part).__name__ for part in model)
     raise UserError(
         f"Expected a tuple to be {_TUPLES}, got ({types}); give that, or an object with methods of "

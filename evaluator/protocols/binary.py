@@ -96,7 +96,8 @@ def find_counterparts(items: Items, twins: Mapping[str, str]) -> np.ndarray:
         false_text = items.text_id[row, items.false[row].argmax()]
         texts = sorted((true_text, false_text))
         key = (items.split[row], items.kind[row], *texts)
-        sides[key][texts.index(true_text)].append(row)
+        side = texts.index(true_text)
+        sides[key][side].append(row)
 
     pairs: list[tuple[int, int]] = []
     for one_side, other_side in sides.values():
@@ -140,7 +141,7 @@ def _match(items: Items, counterparts: np.ndarray) -> tuple[Outcome, list[Row]]:
     table[:, 0, 1] = false[first]
     table[:, 1, 1] = true[second]
     table[:, 1, 0] = false[second]
-    outcome = matching(matching_score(table, items.tolerance))
+    outcome = matching(matching_score(table, items.rules.tolerance))
 
     # The rows are of the pairs, which have the bindings of both images.
     pair_bindings = None

@@ -92,7 +92,7 @@ def _decomposed(items: Items) -> Outcome:
         has_slot[:, i] = in_slot.any(axis=1)
         true[:, i] = best_score(items.scores, in_slot & items.truth)
         false[:, i] = best_score(items.scores, in_slot & items.false)
-    won = decomposed_recall(true, false, has_slot, items.tolerance)
+    won = decomposed_recall(true, false, has_slot, items.rules.tolerance)
     n_captions = has_slot.sum(axis=1).astype(float)
     return right("R@1 decomposed", 0.5**n_captions, won)
 
@@ -273,7 +273,7 @@ def _fit(items: Items, recall_at_1: Outcome, inside: np.ndarray, labels: Fit) ->
         return {**common, "df": None, "coefficients": {}, "constant": None, "reason": str(reason)}
     coefficients = {}
     for column, i in enumerate(varying):
-        load = _coefficient(fit, column, items.confidence)
+        load = _coefficient(fit, column, items.rules.level)
         # A self load is that of the count that the skill is about.
         is_own = COUNTS[i] == f"n_{labels['skill'] or ''}s"
         coefficients[COUNTS[i]] = {**load, "load": "self" if is_own else "cross"}
@@ -289,7 +289,8 @@ def _fit(items: Items, recall_at_1: Outcome, inside: np.ndarray, labels: Fit) ->
 def _coefficient(fit: Any, column: int, level: float) -> Fit:
     """A coefficient of a fit of statsmodels, with its interval."""
     low, high = fit.conf_int(1 - level)[column]
-    return _load_record(fit.params[column], fit.bse[column], low, high, float(fit.pvalues[column]))
+    p = float(fit.pvalues[column])
+    return _load_record(fit.params[column], fit.bse[column], low, high, p)
 
 
 def _load_record(beta: float, error: float, low: float, high: float, p: float | None) -> Fit:

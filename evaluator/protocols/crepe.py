@@ -153,13 +153,14 @@ def _retrieval_row(
     chance = np.concatenate([outcome.chance for outcome in outcomes])[scored]
     # Chance is known without a scored query: it follows from the number of true candidates.
     first_outcome = outcomes[0]
-    by_chance = float(chance.mean()) if len(chance) else float(first_outcome.chance.mean())
+    known_chance = chance if len(chance) else first_outcome.chance
+    by_chance = float(known_chance.mean())
 
     cluster_names = np.concatenate([fold.clusters for fold in folds])[scored]
     images = np.concatenate([fold.images for fold in folds])[scored]
     bindings = [scores.bindings.get(image, "") for image in images]
     clusters = Clusters.from_names(cluster_names, bindings, images, vocabulary=scores.vocabulary)
-    estimate = cluster_means(value[:, None], clusters, scores.confidence, chance=[by_chance])[0]
+    estimate = cluster_means(value[:, None], clusters, scores.rules.level, chance=[by_chance])[0]
 
     # The spread of the folds' own means, as CREPE reports it.
     means = []
@@ -184,7 +185,7 @@ def _queries(fold: Fold, scores: Scores, metric: str, to_images: bool) -> _Queri
     true_pairs = np.repeat(np.arange(n)[:, None], 2, axis=1)  # image i and its own caption i
     if metric in RAW_METRICS and fold.truth is not None:
         true_pairs = fold.truth
-    of_images, of_texts = ranks(scores.matrix(fold), true_pairs, scores.tolerance)
+    of_images, of_texts = ranks(scores.matrix(fold), true_pairs, scores.rules.tolerance)
     ranked = of_texts if to_images else of_images
     truth = np.zeros((n, n), dtype=bool)
     truth[true_pairs[:, 0], true_pairs[:, 1]] = True

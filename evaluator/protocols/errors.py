@@ -130,7 +130,7 @@ def candidate_errors(scores: Scores, items: Items) -> list[Row]:
         items.false,
         texts=texts.reshape(items.text_id.shape) - n_padding,
         assertions=assertions,
-        tolerance=items.tolerance,
+        tolerance=items.rules.tolerance,
     )
     return error_rows(items, directions)
 

@@ -87,7 +87,7 @@ def _measure_object(items: Items) -> tuple[Items, Outcome]:
         true_scores = best_score(items.scores, true)
         false_scores = best_score(items.scores, false)
         comparisons.append((true_scores, false_scores))
-    won = all_won(comparisons, items.tolerance)
+    won = all_won(comparisons, items.rules.tolerance)
     return items.requiring(is_complete), right("text", _CHANCE_OF_OBJECT, won)
 
 
@@ -104,7 +104,7 @@ def _measure_assumed(items: Items) -> list[Outcome]:
         own = best_score(items.scores, mask)
         other = best_score(items.scores, used & ~mask)
         with np.errstate(invalid="ignore"):
-            choices[kind] = beats(own, other, items.tolerance)
+            choices[kind] = beats(own, other, items.rules.tolerance)
         if not items.graded and kind == OBJECT:
             # The true option of a choice stands for the viewer. Another one scores 1 only if every
             # order chose it (evaluator.scoring.words.answers).

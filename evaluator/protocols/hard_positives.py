@@ -45,13 +45,14 @@ class HardPositives(Protocol):
         c = best_score(items.scores, items.slot == "c")
         n = best_score(items.scores, items.slot == "n")
         p = best_score(items.scores, items.slot == "p")
-        original = right("original accuracy", 1 / 2, all_won([(c, n)], items.tolerance))
-        augmented = right("augmented accuracy", 1 / 3, augmented_accuracy(c, n, p, items.tolerance))
+        tolerance = items.rules.tolerance
+        original = right("original accuracy", 1 / 2, all_won([(c, n)], tolerance))
+        augmented = right("augmented accuracy", 1 / 3, augmented_accuracy(c, n, p, tolerance))
         outcomes = [
             original,
             augmented,
             difference("augmented - original", augmented, original),
-            right(BRITTLENESS, 1 / 3, brittleness(c, n, p, items.tolerance)),
+            right(BRITTLENESS, 1 / 3, brittleness(c, n, p, tolerance)),
         ]
         # Answers in words have no scores to average.
         if items.graded:

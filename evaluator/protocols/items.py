@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.metrics.comparison import TOLERANCE
-from evaluator.statistics.intervals import LEVEL
+from evaluator.protocols.measuring import MeasuringRules
 from generator.base.clusters import Clusters
 from generator.dataset.reader import Benchmark
 
@@ -94,14 +93,8 @@ class Items:
     one image."""
 
     # How they are measured.
-    tolerance: float = TOLERANCE
-    """How close scores tie (metrics.comparison.tied)."""
-    confidence: float = LEVEL
-    """Level of the intervals, 0..1."""
-    intervals: bool = True
-    """Whether to compute intervals. A ceiling needs means only."""
-    partitioned: bool = False
-    """Whether the splits are partitions by familiarity."""
+    rules: MeasuringRules = field(default_factory=MeasuringRules)
+    """Tolerance, level of intervals and the like."""
     graded: bool = True
     """Whether scores have degrees. Otherwise they only mark the candidates that win."""
     samples: int = 1
@@ -172,7 +165,8 @@ class Items:
         Returns:
             bool (n,): whether an item has candidates in all of them.
         """
-        return np.all([(self.slot == slot).any(axis=1) for slot in slots], axis=0)
+        has_slot = [(self.slot == slot).any(axis=1) for slot in slots]
+        return np.all(has_slot, axis=0)
 
     def of_slots(self, *slots: str) -> "Items":
         """Leave out the candidates of other slots.
@@ -243,8 +237,9 @@ def sorted_rows(benchmark: Benchmark, protocol: str) -> np.ndarray:
     items = benchmark.items.select(["split", "item_id"]).take(pa.array(chosen))
     split_codes, split_names = pd.factorize(strings(items["split"]))
     # rank[code] is the place of the split among the names, in the order of reports.
-    in_order = sorted(range(len(split_names)), key=lambda code: split_rank(str(split_names[code])))
-    rank = np.argsort(in_order)
+    ranks = [split_rank(str(name)) for name in split_names]
+    codes_in_order = sorted(range(len(ranks)), key=ranks.__getitem__)
+    rank = np.argsort(codes_in_order)
     keys = pa.table(
         {"rank": rank[split_codes], "item_id": items["item_id"], "row": np.arange(len(chosen))}
     )

@@ -48,7 +48,10 @@ class Outcome:
         Returns:
             The outcome on the items where the mask is true.
         """
-        parts = None if self.parts is None else (self.parts[0][mask], self.parts[1][mask])
+        parts = None
+        if self.parts is not None:
+            first, second = self.parts
+            parts = (first[mask], second[mask])
         bindings = None if self.bindings is None else self.bindings[mask]
         return replace(
             self,
@@ -97,7 +100,7 @@ def recall(
         The outcome. By chance all texts are equally likely to be best.
     """
     true = items.truth & (items.slot == slot)
-    won = recall_at_k(items.scores, true, false, k, items.tolerance)
+    won = recall_at_k(items.scores, true, false, k, items.rules.tolerance)
     by_chance = chance(true.sum(axis=1), false.sum(axis=1), k)
     return right(metric, by_chance, won)
 
@@ -138,7 +141,7 @@ def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
         For each kind of false text, and for TIE, the share of each item's prediction. With answers
         in words also the share of UNREAD.
     """
-    shares, tie = wrong_choices(items.scores, items.truth, items.false, items.tolerance)
+    shares, tie = wrong_choices(items.scores, items.truth, items.false, items.rules.tolerance)
     tie &= items.read | ~items.scored  # an answer without a label chooses no text
     sizes = np.maximum(among.sum(axis=1), 1)
     no_tie = np.zeros(len(items), dtype=bool)

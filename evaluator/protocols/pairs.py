@@ -103,13 +103,13 @@ def measure_pairs(pairs: PairItems) -> tuple[Items, list[Outcome]]:
     for other in (items_of_images, items_of_matchings):
         items = _join_reasons(items, other)
 
-    text = text_score(table, items.tolerance)
-    image = image_score(image_table, items.tolerance)
+    text = text_score(table, items.rules.tolerance)
+    image = image_score(image_table, items.rules.tolerance)
     if pairs.of_matchings is not None:
         # An answer in words chooses an assignment: it has to be right whichever image is first.
-        match = text_score(matching_table, items.tolerance)
+        match = text_score(matching_table, items.rules.tolerance)
     else:
-        match = matching_score(table, items.tolerance)
+        match = matching_score(table, items.rules.tolerance)
     outcomes = [
         right("text", 1 / 4, text),
         right("image", 1 / 4, image),

@@ -316,7 +316,7 @@ class _Table:
     @property
     def level(self) -> float | None:
         """Level of the intervals, 0..1; None for no intervals."""
-        return self.items.confidence if self.items.intervals else None
+        return self.items.rules.level if self.items.rules.intervals else None
 
     @cached_property
     def clusters(self) -> Clusters:
@@ -357,7 +357,7 @@ class _Table:
                     rows, outcome.parts, shares=(True, True), weights=weights, chances=None
                 )
                 estimate = subtract(
-                    first, second, estimate.n_items, estimate.n_clusters, self.items.confidence
+                    first, second, estimate.n_items, estimate.n_clusters, self.items.rules.level
                 )
             deviation = _deviation(outcome.value[rows], paths)
             means.append(Mean(estimate, by_chance, deviation))
@@ -408,7 +408,7 @@ def _groups_of_splits(
     is_scored = items.scored
     for labels, members in groupby(groups, lambda group: {**group[0], "split": None}):
         rows = {of_split["split"]: split_rows for of_split, split_rows in members}
-        if items.partitioned:
+        if items.rules.partitioned:
             rows = _with_full(rows)
         scored = {}
         for split, split_rows in rows.items():
@@ -592,7 +592,7 @@ def _independent_differences(
         a, b = minuend.estimate, subtrahend.estimate
         n_items = a.n_items + b.n_items
         n_clusters = a.n_clusters + b.n_clusters
-        estimate = subtract(a, b, n_items, n_clusters, table.items.confidence)
+        estimate = subtract(a, b, n_items, n_clusters, table.items.rules.level)
         differences.append(scaled(estimate, factor))
     return differences
 
@@ -612,7 +612,7 @@ def _paired_differences(
         np.isin(rows, first_rows),
         np.isin(rows, second_rows),
         table.clusters.take(rows),
-        table.items.confidence,
+        table.items.rules.level,
     )
     differences = []
     for difference, alone in zip(paired, independent, strict=True):

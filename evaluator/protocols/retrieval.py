@@ -155,7 +155,7 @@ def _pooled_items(scores: Scores, protocol: str) -> _PooledItems:
         candidate_kind=np.full((n, 2 * TOP), "", dtype=object),
         text_id=of_items("text_ids"),
         unscored=of_items("unscored"),
-        tolerance=scores.tolerance,
+        rules=scores.rules,
     )
     return _PooledItems(
         items=scores.for_intervals(items),
@@ -171,8 +171,10 @@ def _first_scenes(scores: Scores, items: pa.Table) -> np.ndarray:
     item = positions(candidates["item_id"], items["item_id"])
     is_of_items = item >= 0
     scenes = np.full(items.num_rows, "", dtype=object)
+    item_of_candidate = item[is_of_items]
+    scene_of_candidate = strings(candidates["scene_id"])[is_of_items]
     # In reverse order, the first candidate of an item is written last, and stays.
-    scenes[item[is_of_items][::-1]] = strings(candidates["scene_id"])[is_of_items][::-1]
+    scenes[item_of_candidate[::-1]] = scene_of_candidate[::-1]
     return scenes
 
 
@@ -216,12 +218,12 @@ def _read_pool(
                 false,
                 texts=np.arange(len(text_ids)),
                 assertions=assertions,
-                tolerance=scores.tolerance,
+                tolerance=scores.rules.tolerance,
             )
         best = np.concatenate([_best(matrix, truth), _best(matrix, false)], axis=1)
         is_text = best >= 0
         best_scores = matrix[np.arange(len(images))[:, None], best]
-        ranks = ranks_of_rows(matrix, truth, false, scores.tolerance)
+        ranks = ranks_of_rows(matrix, truth, false, scores.rules.tolerance)
         yield _PoolBlock(
             scores=np.where(is_text, best_scores, np.float32(np.nan)),
             text_ids=np.where(is_text, text_ids[best], ""),

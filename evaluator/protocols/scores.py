@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.metrics.comparison import TOLERANCE
 from evaluator.metrics.ranking import PoolScores
 from evaluator.protocols.items import (
     COMPARED,
@@ -24,8 +23,8 @@ from evaluator.protocols.items import (
     sorted_rows,
     strings,
 )
+from evaluator.protocols.measuring import MeasuringRules
 from evaluator.protocols.pools import Fold, Pool
-from evaluator.statistics.intervals import LEVEL
 from generator.base.clusters import SEPARATOR, vocabulary_size
 from generator.dataset.questions import FIRST_IMAGE
 from generator.dataset.reader import Benchmark
@@ -117,14 +116,8 @@ class Scores:
     """The twin of each scene that has one, in both directions; empty if the world is not known."""
 
     # How they are measured.
-    tolerance: float = TOLERANCE
-    """How close scores tie (metrics.comparison.tied)."""
-    confidence: float = LEVEL
-    """Level of the intervals, 0..1."""
-    intervals: bool = True
-    """Whether to compute intervals."""
-    partitioned: bool = False
-    """Whether the splits are partitions by familiarity."""
+    rules: MeasuringRules = field(default_factory=MeasuringRules)
+    """Tolerance, level of intervals and the like."""
     averages_categories: bool = False
     """Whether the authors of the benchmark average over categories."""
 
@@ -203,7 +196,7 @@ class Scores:
             unscored=unscored,
             unread=unread,
             in_second_image=padded(scene != scene_id[item], False),
-            tolerance=self.tolerance,
+            rules=self.rules,
             graded=self.in_items is None,
         )
         items = self.for_intervals(items)
@@ -263,17 +256,14 @@ class Scores:
             items: Items of the run.
 
         Returns:
-            The items with bindings, vocabulary, confidence level, whether to compute intervals, and
-            `partitioned`.
+            The items with bindings, vocabulary and rules.
         """
         bindings = [self.bindings.get(scene, "") for scene in items.scene_id]
         return replace(
             items,
             bindings=np.array(bindings, dtype=object),
             vocabulary=self.vocabulary,
-            confidence=self.confidence,
-            intervals=self.intervals,
-            partitioned=self.partitioned,
+            rules=self.rules,
         )
 
     @cached_property

@@ -156,10 +156,10 @@ def _estimate(
     np.add.at(total, (ladder, step), 1.0)
     half = (1 + float(accuracy.chance[rows].mean())) / 2
     # Of a single ladder no interval is estimated.
-    if not items.intervals:
+    if not items.rules.intervals:
         right = right.sum(axis=0)[None]
         total = total.sum(axis=0)[None]
-    return half_point(right, total, scale, half=half, level=items.confidence)
+    return half_point(right, total, scale, half=half, level=items.rules.level)
 
 
 def _row(

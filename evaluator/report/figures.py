@@ -362,7 +362,10 @@ def _draw_counts(entry: Results, protocol: str, *, name: str, entry_name: str) -
     panels: dict[str, list[Spec]] = {}
     cells_of_group = by_key(((cell["skill"], cell["level"]), cell) for cell in cells)
     for (skill, level), same in cells_of_group.items():
-        fits = [fit for fit in entry["fits"] if (fit["skill"], fit["level"]) == (skill, level)]
+        fits = []
+        for fit in entry["fits"]:
+            if (fit["skill"], fit["level"]) == (skill, level):
+                fits.append(fit)
         for x, series in _axes_of_counts(same):
             panel = (
                 f"{skill}, {level}, by {x.removeprefix('n_')} "

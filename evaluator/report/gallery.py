@@ -194,7 +194,13 @@ def grid_cells(
     # The block is in a corner of the grid: cells of its values and objects come first.
     values = {value for value, _ in held_out}
     objects = {object_ for _, object_ in held_out}
-    cells.sort(key=lambda cell: (cell["value"] not in values) + (cell["object"] not in objects))
+
+    def distance_from_corner(cell: Mapping[str, Any]) -> int:
+        is_other_value = cell["value"] not in values
+        is_other_object = cell["object"] not in objects
+        return is_other_value + is_other_object
+
+    cells.sort(key=distance_from_corner)
     return cells
 
 
@@ -244,8 +250,10 @@ def failures(run: Run, most: int) -> list[tuple[Image.Image, str]]:
     wrong = outcomes[(outcomes["value"] < 1) & (outcomes["split"] != "val")]
     if images is None:
         return []
-    rows = wrong.drop_duplicates("scene_id")[:most].to_dict("records")
-    return [(images.image(row["scene_id"]), visible(row["false_text"])) for row in rows]
+    shown = []
+    for row in wrong.drop_duplicates("scene_id")[:most].to_dict("records"):
+        shown.append((images.image(row["scene_id"]), visible(row["false_text"])))
+    return shown
 
 
 def wrong_unseen(run: Run, protocol: str = "") -> dict[str, str] | None:
@@ -300,7 +308,8 @@ def _run_columns(
         entries: list[list[Any]] = []
         for text, truth, score in best_texts:
             number = texts.setdefault(text, len(texts))
-            entries.append([number, int(truth), *_round(np.array([score]))])
+            (rounded_score,) = _round(np.array([score]))
+            entries.append([number, int(truth), rounded_score])
         best[int(row_of[item])] = entries
     return {
         "label": label,
@@ -332,7 +341,8 @@ def _answers(run: Run, row_of: pd.Series) -> dict[int, list[Any]]:
             break
         item = answered.question.item
         if item in row_of:
-            answers.setdefault(int(row_of[item]), []).append(_answer(answered, rows, prompt))
+            of_item = answers.setdefault(int(row_of[item]), [])
+            of_item.append(_answer(answered, rows, prompt))
     return answers
 
 

@@ -305,7 +305,8 @@ def _count_texts(row: Any) -> list[tuple[str, float | None]]:
     for name in ("items", "clusters"):
         texts.append((f"{row[name]:,}", row[name]))
     for name in ("ties", "unscored"):
-        texts.append(("" if row[name] is None else str(row[name]), row[name]))
+        count = row[name]
+        texts.append(("" if count is None else str(count), count))
     return texts
 
 
@@ -314,8 +315,10 @@ def _texts_of_read(row: Row, decimals: int) -> list[tuple[str, float | None]]:
     none."""
     if "unread" not in row:
         return [("", None), ("", None)]
+    n_unread = row["unread"]
     share = row["value_read"]
-    return [(str(row["unread"]), row["unread"]), (number(share, row["unit"], decimals), share)]
+    share_text = number(share, row["unit"], decimals)
+    return [(str(n_unread), n_unread), (share_text, share)]
 
 
 def varying(rows: Iterable[Any], names: Sequence[str]) -> list[str]:

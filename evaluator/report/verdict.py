@@ -289,7 +289,10 @@ def other_verdicts(entries: Sequence[Results]) -> list[str]:
 
 
 def _choose_metric(entry: Results) -> _MainMetric | None:
-    metrics = [_MainMetric(line) for line in main_lines([entry]) if line.first["unit"] != "score"]
+    metrics = []
+    for line in main_lines([entry]):
+        if line.first["unit"] != "score":
+            metrics.append(_MainMetric(line))
     # Python's sort is stable: apart from retrieval, protocols keep their order.
     metrics.sort(key=lambda metric: metric.line.first["protocol"] != "retrieval")
     # In the order of the verdicts that follow from them: a metric that can answer, then one that

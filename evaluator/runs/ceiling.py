@@ -89,7 +89,7 @@ def _oracle_scores(scores: Scores, truths: Truths) -> Scores:
         indistinct={},
         table=pa.table(columns, schema=SCORES),
         matrix=matrix,
-        intervals=False,
+        rules=replace(scores.rules, intervals=False),
         between_images=None,
         in_items=None,
     )

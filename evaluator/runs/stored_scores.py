@@ -13,6 +13,7 @@ from evaluator.benchmarks.tables import rows_of
 from evaluator.metrics.ranking import CosineScores, MatrixScores, PoolScores
 from evaluator.protocols import find_protocol
 from evaluator.protocols.items import positions
+from evaluator.protocols.measuring import MeasuringRules
 from evaluator.protocols.pools import Pool, item_pools
 from evaluator.protocols.scores import Scores
 from evaluator.runs.folder import Run
@@ -100,11 +101,11 @@ def scores_without_values(run: Run, rules: Rules) -> Scores:
         pools=pools,
         folds=folds,
         matrix=_no_matrix,
-        tolerance=rules.tolerance,
         bindings=_bindings_by_scene(run),
         twins={} if run.world is None else _twins(run.world),
-        confidence=rules.level,
-        partitioned=run.splits is not None,
+        rules=MeasuringRules(
+            tolerance=rules.tolerance, level=rules.level, partitioned=run.splits is not None
+        ),
         averages_categories=bool(reading.get("averages")),
     )
 

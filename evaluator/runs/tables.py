@@ -127,7 +127,7 @@ def top_texts(protocol: str, items: Items, text_of: Mapping[str, str]) -> pa.Tab
 
     # A true text has to win by more than the tolerance.
     scores = items.scores.astype(np.float64)
-    handicap = items.truth * items.tolerance * np.maximum(1, np.abs(scores))
+    handicap = items.truth * items.rules.tolerance * np.maximum(1, np.abs(scores))
     is_compared = items.truth | items.false
     sort_key = np.where(is_compared, -(scores - handicap), np.inf)
     # lexsort sorts by its last key first; False is before True.

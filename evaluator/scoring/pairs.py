@@ -261,8 +261,9 @@ class _DistinctPairs:
             their first row; and the end of each component, int64.
         """
         distinct_image = self._images.index[image]
-        is_linked = (group[1:] == group[:-1]) & (distinct_image[1:] != distinct_image[:-1])
-        edges = np.flatnonzero(is_linked)
+        is_same_group = group[1:] == group[:-1]
+        is_other_image = distinct_image[1:] != distinct_image[:-1]
+        edges = np.flatnonzero(is_same_group & is_other_image)
         ends = (distinct_image[edges], distinct_image[edges + 1])
         node_count = len(self._images)
         graph = csr_array((np.ones(len(edges), np.int8), ends), (node_count, node_count))

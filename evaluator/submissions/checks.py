@@ -378,7 +378,8 @@ def _check_answers(name: str, run: Run) -> None:
         raise UserError(f"{name} has no answers.")
     for row in read_table(path, ANSWERS).to_pylist():
         options = tuple(row["options"] or ())
-        answered.append((row["item_id"], row["form"], options, row["order"], row["sample"]))
+        key = (row["item_id"], row["form"], options, row["order"], row["sample"])
+        answered.append(key)
     # Equal sets alone would allow two answers to one question, of which one could be chosen.
     distinct = set(answered)
     if distinct != expected or len(answered) != len(expected):

@@ -124,6 +124,7 @@ def read_published(folder: Path) -> SuiteResult:
     """
     path = folder / RESULTS_FILE
     record = read_json(path, _Published)
+    # Which worlds a track has stands in the declaration of the suite, not in its results.
     if record["suite"] not in suite_names():
         known = ", ".join(suite_names())
         raise UserError(

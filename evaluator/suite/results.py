@@ -142,6 +142,7 @@ def read_suite_results(
     runs_by_world: dict[tuple[str, str, str], list[PlannedRun]] = {}
     for run in work.runs:
         if run.stage.name in failed:
+            # A table has one cell for the reason, whichever of the track's runs failed.
             left_out.setdefault((run.model, run.track), failed[run.stage.name])
         else:
             runs_by_world.setdefault((run.model, run.track, run.world), []).append(run)

@@ -180,7 +180,8 @@ def fit(
         for step in range(done, len(steps)):
             started = time.monotonic()
             # A seed for each step, so that dropout is the same after a resume.
-            torch.manual_seed(Stream(recipe.seed, "torch", process.rank, step).below(2**32))
+            stream = Stream(recipe.seed, "torch", process.rank, step)
+            torch.manual_seed(stream.below(2**32))
             loss, norm = _compute_gradients(learner, optimizer, steps, step)
             if not (math.isfinite(loss) and math.isfinite(norm)):
                 # Continuing would only repeat this step.

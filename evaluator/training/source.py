@@ -489,12 +489,13 @@ def _describe_images(
         all_positives = line.texts_of("positives", line.positives.keys())
         image.true |= dict.fromkeys([line.caption, *all_positives])
         words |= dict.fromkeys([*image.true, *false_texts])
-        image.captions.setdefault(line.caption, ([], []))[0].extend(false_texts)
+        own_negatives, own_positives = image.captions.setdefault(line.caption, ([], []))
+        own_negatives.extend(false_texts)
         if recipe.positive_loss == "caption":
             for positive in positive_texts:
                 image.captions.setdefault(positive, ([], []))
         else:
-            image.captions[line.caption][1].extend(positive_texts)
+            own_positives.extend(positive_texts)
     return described, words
 
 

@@ -192,7 +192,8 @@ def _visible_nodes(description: Description) -> set[int]:
     while waiting:
         index = waiting.pop()
         node = _entry(nodes, index, "node")
-        is_visible = node.get("extensions", {}).get(_VISIBILITY, {}).get("visible", True)
+        visibility = node.get("extensions", {}).get(_VISIBILITY, {})
+        is_visible = visibility.get("visible", True)
         if index not in visible and is_visible:
             visible.add(index)
             waiting += node.get("children", [])

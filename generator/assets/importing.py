@@ -277,9 +277,11 @@ def _of_unit_size(points: Array) -> Array:
     """Points [n, 3] centred over the origin on z = 0 and scaled to radius 1 or height 2, whichever
     is reached first."""
     low, high = points.min(axis=0), points.max(axis=0)
-    moved = points - ((low[0] + high[0]) / 2, (low[1] + high[1]) / 2, low[2])
-    radius = np.hypot(moved[:, 0], moved[:, 1]).max()
-    size = max(radius, moved[:, 2].max() / 2)
+    middle = (low + high) / 2
+    moved = points - (middle[0], middle[1], low[2])
+    x, y, z = moved.T
+    size = max(np.hypot(x, y).max(), z.max() / 2)
+    # All vertices at one point: there is nothing to scale.
     return np.asarray(moved / size if size else moved)
 
 

@@ -104,8 +104,10 @@ def mesh_digest(mesh: UnitMesh) -> str:
 
 
 def _arrays(mesh: UnitMesh) -> dict[str, np.ndarray]:
-    """The arrays of a mesh file."""
-    return {"vertices": np.asarray(mesh.vertices, "<f4"), "faces": np.asarray(mesh.faces, "<i4")}
+    """The arrays of a mesh file. Their byte order is fixed, so that a mesh has one digest."""
+    vertices = np.asarray(mesh.vertices, "<f4")
+    faces = np.asarray(mesh.faces, "<i4")
+    return {"vertices": vertices, "faces": faces}
 
 
 def unit_mesh(shape: str) -> UnitMesh:
@@ -146,7 +148,8 @@ def reach(mesh: str) -> float:
     """
     if mesh not in HALF_WIDTH:
         return 1.0
-    return max(math.hypot(x, y) for x, y, _ in unit_mesh(mesh).vertices)
+    vertices = unit_mesh(mesh).vertices
+    return max(math.hypot(x, y) for x, y, _ in vertices)
 
 
 def _join_rings(rings: list[Ring]) -> tuple[list[Vertex], list[list[int]]]:
@@ -169,6 +172,7 @@ def _join_rings(rings: list[Ring]) -> tuple[list[Vertex], list[list[int]]]:
             numbers.append(number_by_place[place])
         numbered_rings.append(numbers)
 
+    # A quad between each edge of a ring and the same edge of the next; i - 1 closes the ring.
     faces = []
     for low, high in pairwise(numbered_rings):
         for i in range(len(low)):
@@ -221,7 +225,9 @@ def _prism(outline: Outline, thickness: float, bevel: float = BEVEL) -> list[Rin
             for point, outline_normal in outline:
                 shrunk = point - bevel * (1 - tilt.real) * outline_normal
                 normal = tilt.real * outline_normal
-                ring.append(((x, shrunk.real, shrunk.imag), (tilt.imag, normal.real, normal.imag)))
+                position = (x, shrunk.real, shrunk.imag)
+                direction = (tilt.imag, normal.real, normal.imag)
+                ring.append((position, direction))
             rings.append(ring)
     return rings
 
@@ -252,8 +258,11 @@ def _arc(centre: complex, radius: float, *, start: complex, turn: float) -> Outl
     and turn."""
     # With an even number of steps, an arc across the axis has a point on the axis.
     steps = 2 * math.ceil(abs(turn) / ARC_STEP / 2)
-    normals = [start * cmath.rect(1, turn * step / steps) for step in range(steps + 1)]
-    return [(centre + radius * normal, normal) for normal in normals]
+    arc = []
+    for step in range(steps + 1):
+        normal = start * cmath.rect(1, turn * step / steps)
+        arc.append((centre + radius * normal, normal))
+    return arc
 
 
 def _rounded(corners: Sequence[Corner]) -> Outline:
@@ -297,13 +306,15 @@ def _circle() -> Outline:
 
 
 def _square(radius: float = CORNER) -> Outline:
-    return _rounded([(corner, radius) for corner in (-1 - 1j, 1 - 1j, 1 + 1j, -1 + 1j)])
+    corners = (-1 - 1j, 1 - 1j, 1 + 1j, -1 + 1j)
+    return _rounded([(corner, radius) for corner in corners])
 
 
 def _star() -> Outline:
     """Five points, from the top."""
     corners = []
     for i in range(10):
+        # Tips and the corners between them take turns.
         spoke = 1.0 if i % 2 == 0 else 0.45
         direction = cmath.rect(1, math.pi / 2 + math.pi / 5 * i)
         corners.append((spoke * direction, CORNER))
@@ -328,6 +339,7 @@ def _heart() -> Outline:
 
 def _cross() -> Outline:
     long, half = 1.0, 0.31
+    # The arm to the right, from its inner corner below; the others are turned by quarters.
     arm = [complex(half, -half), complex(long, -half), complex(long, half)]
     corners = []
     for quarter in range(4):
@@ -338,7 +350,10 @@ def _cross() -> Outline:
 
 def _arch() -> Outline:
     foot_in, foot_out, lintel, top = 0.42, 0.9, 1.3, 1.8
-    right = [(foot_in + 0j, CORNER), (foot_out + 0j, CORNER), (complex(foot_out, top), 0.82)]
+    # Around the right half, then the left half, then the opening between them. The upper corners
+    # are round enough to nearly meet.
+    outer_corner = (complex(foot_out, top), 0.82)
+    right = [(foot_in + 0j, CORNER), (foot_out + 0j, CORNER), outer_corner]
     opening = [(complex(-foot_in, lintel), 0.38), (complex(foot_in, lintel), 0.38)]
     return _rounded([*right, *_mirrored(right), *opening])
 
@@ -349,8 +364,10 @@ def _crescent() -> Outline:
     lean = cmath.rect(1, math.radians(25))
     # The arc of a tip touches the outer circle from inside and the inner circle from outside: its
     # centre `low` lies 1 - tip from the origin and inner + tip from the centre of the inner circle.
-    x = ((1 - tip) ** 2 - (inner + tip) ** 2 + shift**2) / (2 * shift)
-    low = complex(x, -math.sqrt((1 - tip) ** 2 - x**2))
+    from_outer = 1 - tip
+    from_inner = inner + tip
+    x = (from_outer**2 - from_inner**2 + shift**2) / (2 * shift)
+    low = complex(x, -math.sqrt(from_outer**2 - x**2))
     outwards = low / abs(low)
     inwards = (shift - low) / abs(shift - low)
     round_tip = cmath.phase(inwards / outwards)

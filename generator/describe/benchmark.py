@@ -459,7 +459,8 @@ def read_assigned_splits(root: Path, benchmark: Benchmark) -> dict[str, Assigned
             planned = StoredPlan(root).assigned()[holdouts.index(holdout)]
     assigned: dict[str, Assigned] = {}
     scene_ids = benchmark.splits["scene_id"].to_pylist()
-    for scene_id, split in zip(scene_ids, benchmark.splits["split"].to_pylist(), strict=True):
+    splits = benchmark.splits["split"].to_pylist()
+    for scene_id, split in zip(scene_ids, splits, strict=True):
         if split is not None:
             label_order = planned[scene_id].named if scene_id in planned else ()
             assigned[scene_id] = Assigned(split, label_order)
@@ -499,7 +500,10 @@ def _check_task(tables: BenchmarkTables, holdout: Holdout, name: str, design: De
 
 def _check_splits(tables: BenchmarkTables, may_lack: Sequence[str]) -> None:
     """Raise UserError if a split is empty that the design does not allow to be."""
-    empty = [split for split, n in tables.scenes.items() if n == 0 and split not in may_lack]
+    empty = []
+    for split, n_scenes in tables.scenes.items():
+        if n_scenes == 0 and split not in may_lack:
+            empty.append(split)
     if empty:
         raise UserError(
             f"This holdout leaves no rendered scene for {', '.join(empty)}: hold out more "

@@ -277,8 +277,8 @@ class Draft:
         mentions = []
         for i in objects:
             values = self.facts.values[i]
-            attributes = tuple(sorted((kind, values[kind]) for kind in kinds))
-            mentions.append(Mention(self.facts.categories[i], attributes))
+            attributes = sorted((kind, values[kind]) for kind in kinds)
+            mentions.append(Mention(self.facts.categories[i], tuple(attributes)))
         return Form(tuple(mentions))
 
     def name_related_pair(self, i: int, relation: str, j: int) -> Form:
@@ -343,7 +343,9 @@ class Draft:
         """
         # Every pair with every axis, in either direction.
         axes = self.substitutes.axes
-        usable_axes = [axis for axis in axes.general if not (directed and axes.is_symmetric(axis))]
+        usable_axes = list(axes.general)
+        if directed:
+            usable_axes = [axis for axis in axes.general if not axes.is_symmetric(axis)]
         options: list[tuple[int, int, int]] = []
         for i, j in permutations(self.scene.unique_objects, 2):
             if self.scene.objects_fit_split((i, j)):
@@ -367,16 +369,21 @@ class Draft:
     def _relation(self, i: int, axis: int, j: int) -> tuple[int, str, int] | None:
         """The relation of an axis in which object i stands to object j; None if it is undecided."""
         related = self.substitutes.axes.between(self.facts, axis, i, j)
-        return None if related is None else (i, related[1], j)
+        if related is None:
+            return None
+        # Not always of the same axis: stacked objects have their stacking relation instead.
+        _, relation = related
+        return i, relation, j
 
     def _is_trained(self, i: int, axis: int, j: int) -> bool:
         """Whether training shows two objects of these categories in this relation."""
-        relation = self._relation(i, axis, j)
+        fact = self._relation(i, axis, j)
         trained = self.captioner.trained
-        if relation is None or trained is None:
+        if fact is None or trained is None:
             return False
+        _, relation, _ = fact
         categories = self.facts.categories
-        return (categories[i], relation[1], categories[j]) in trained.triples
+        return (categories[i], relation, categories[j]) in trained.triples
 
     def walk(
         self,
@@ -421,10 +428,10 @@ class Draft:
     @cached_property
     def _n_objects_with(self) -> dict[str, Counter[str]]:
         """How many objects have each value, by attribute kind."""
-        return {
-            kind: Counter(values[kind] for values in self.facts.values)
-            for kind in self.vocabulary.attributes
-        }
+        n_objects_with = {}
+        for kind in self.vocabulary.attributes:
+            n_objects_with[kind] = Counter(values[kind] for values in self.facts.values)
+        return n_objects_with
 
     def absent(self, kind: str) -> list[str]:
         """The values of an attribute kind that no object of the scene has."""
@@ -465,8 +472,10 @@ class Draft:
             there is none.
         """
         if atom.type == "relation":
-            return self.vocabulary.relations[form.relations[atom.place].relation].opposite
-        return self.pick(self.substitutes.alternatives(form, atom, self.facts))
+            name = form.relations[atom.place].relation
+            return self.vocabulary.relations[name].opposite
+        alternatives = self.substitutes.alternatives(form, atom, self.facts)
+        return self.pick(alternatives)
 
     def accepts(self, foil: Form, caption: Form) -> bool:
         """Whether a foil may be used with a caption of the scene; see `Captioner.accepts`."""
@@ -554,5 +563,6 @@ class Draft:
         candidates = [Candidate(caption, "c", True)]
         for foil in foils:
             text = Text(foil.form, NEGATED if foil.form.negated else template)
-            candidates.append(Candidate(text, "n", False, foil.kind, foil.changed, caption))
+            candidate = Candidate(text, "n", False, foil.kind, foil.changed, caption)
+            candidates.append(candidate)
         return Item(self.protocol, kind, skill, tuple(candidates))

@@ -126,9 +126,13 @@ class Protocol:
                     f"{did_you_mean(kind, [*self.kinds])}"
                 )
         self.kinds = tuple(kinds or self.kinds)
-        self.recipes = {
-            name: recipe for name, recipe in self.recipes.items() if name.split()[0] in self.kinds
-        }
+        # The name of a recipe begins with its kind.
+        selected = {}
+        for name, recipe in self.recipes.items():
+            kind = name.split()[0]
+            if kind in self.kinds:
+                selected[name] = recipe
+        self.recipes = selected
 
     @classmethod
     def first_options(cls, holdout: Holdout) -> Mapping[str, Any]:
@@ -198,6 +202,8 @@ class Protocol:
     def report(self) -> Mapping[str, Any]:
         """Statistics of the written texts for the manifest: how often each cell of complexity was
         filled, by recipe."""
-        return {
-            name: recipe.quota.to_dict() for name, recipe in self.recipes.items() if recipe.quota
-        }
+        filled = {}
+        for name, recipe in self.recipes.items():
+            if recipe.quota:
+                filled[name] = recipe.quota.to_dict()
+        return filled

@@ -143,9 +143,9 @@ def _check_names(names: Iterable[str], known: Sequence[str], what: str) -> None:
 
 def requested_protocols(request: TextRequest) -> list[str]:
     """The names of the requested protocols, in the order of the registry."""
-    return [
-        name for name in protocol_names() if request.protocols is None or name in request.protocols
-    ]
+    if request.protocols is None:
+        return list(protocol_names())
+    return [name for name in protocol_names() if name in request.protocols]
 
 
 _PRESETS_FOLDER = "scenes/presets/texts"
@@ -183,7 +183,9 @@ def read_text_preset(name: str) -> TextPreset:
     Raises:
         UserError: it is missing or has a mistake.
     """
-    path = resource(_PRESETS_FOLDER) / f"{name}.toml" if name in text_preset_names() else Path(name)
+    path = Path(name)
+    if name in text_preset_names():
+        path = resource(_PRESETS_FOLDER) / f"{name}.toml"
     if path.suffix != ".toml":
         raise UserError(
             f"Unknown preset '{name}'; {did_you_mean(name, text_preset_names())} A file of your "
@@ -208,11 +210,11 @@ def check_options(name: str, options: Mapping[str, Any]) -> None:
     Raises:
         UserError: the protocol lacks an option, or a value has another type.
     """
-    known = {
-        option: parameter.annotation
-        for option, parameter in inspect.signature(find_protocol(name)).parameters.items()
-        if option not in _NOT_OPTIONS
-    }
+    parameters = inspect.signature(find_protocol(name)).parameters
+    known = {}
+    for option, parameter in parameters.items():
+        if option not in _NOT_OPTIONS:
+            known[option] = parameter.annotation
     for option, value in options.items():
         if option not in known:
             instead = did_you_mean(option, list(known)) if known else "it has none; leave it out."

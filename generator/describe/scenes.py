@@ -75,10 +75,12 @@ def _salience(row: Mapping[str, Any]) -> tuple[float, ...]:
     salience = []
     for obj in row["objects"]:
         left, top, right, bottom = obj["amodal_box"]
+        # A box outside the image has no area.
         box_area = max(0, right - left) * max(0, bottom - top)
         visible_share = box_area * obj["visible_fraction"] / (width * height)
         # The middle of the box, from -1 to 1 along each side of the image.
-        x, y = (left + right) / width - 1, (top + bottom) / height - 1
+        x = (left + right) / width - 1
+        y = (top + bottom) / height - 1
         distance = ((x * x + y * y) / 2) ** 0.5
         salience.append(visible_share**0.5 - distance)
     return tuple(salience)
@@ -108,15 +110,21 @@ def place_scene(scene: Scene, scene_id: str, rule: Rule) -> PlacedScene:
     Returns:
         The scene's bindings and relations, and its split.
     """
-    kind = rule.holdout.kind
-    arrangement = tuple((obj.attributes[kind], obj.category) for obj in scene.objects)
+    arrangement = _arrangement_of(scene, rule.holdout.kind)
     facts = Facts(scene, rule.vocabulary)
     relations = []
     for name in rule.vocabulary.pair_relations:
+        holds = facts.holds[name]
         for i, j in product(range(len(facts)), repeat=2):
-            if facts.holds[name][i][j]:
+            if holds[i][j]:
                 relations.append((i, name, j))
-    return PlacedScene(arrangement, facts, relations, rule.place(arrangement, relations, scene_id))
+    placing = rule.place(arrangement, relations, scene_id)
+    return PlacedScene(arrangement, facts, relations, placing)
+
+
+def _arrangement_of(scene: Scene, kind: str) -> Arrangement:
+    """The value of a kind and the category of each object."""
+    return tuple((obj.attributes[kind], obj.category) for obj in scene.objects)
 
 
 class TrainingContent(NamedTuple):
@@ -218,7 +226,8 @@ class DescribedScene:
         """
         if self.split != "partial" or not any(self.held_out):
             return True
-        return 0 < sum(self.held_out[i] for i in objects) < len(objects)
+        n_held_out = sum(self.held_out[i] for i in objects)
+        return 0 < n_held_out < len(objects)
 
 
 def changed_objects(scene: DescribedScene, twin: DescribedScene) -> list[int]:
@@ -265,8 +274,11 @@ def decide_view(form: Form, first: DescribedScene | None, second: DescribedScene
         return None
     if kind == "turn":
         return (there - here) % 360 == float(value)
+    # Several objects of the category have sides of their own, and one without a front has none.
     objects = second.facts.fitting(form.objects[0])
-    bearing = second.facts.camera_bearings[objects[0]] if len(objects) == 1 else None
+    if len(objects) != 1:
+        return None
+    bearing = second.facts.camera_bearings[objects[0]]
     if bearing is None:
         return None
     # How far the camera is from the middle of the side, which is 90 degrees broad.
@@ -305,8 +317,7 @@ def dosed_holdouts(
     kind = holdouts[0].kind
     scenes: list[tuple[str, Arrangement]] = []
     for row in rendered_scenes(world, with_salience=False):
-        arrangement = tuple((obj.attributes[kind], obj.category) for obj in row.scene.objects)
-        scenes.append((row.scene_id, arrangement))
+        scenes.append((row.scene_id, _arrangement_of(row.scene, kind)))
     return [
         with_doses(holdout=holdout, doses=doses, vocabulary=vocabulary, scenes=scenes)
         for holdout in holdouts

@@ -105,6 +105,7 @@ class MeasuredCaptions:
             chance = stream.uniform(0, 1)
             salience = 1 - rank[i] / n_objects
             weight[i] = (1 - saliency) * chance + saliency * salience
+        # At least one: a caption has to name something.
         number = max(1, _round_at_random(self._requested.completeness * n_objects, stream))
         by_weight = sorted(range(n_objects), key=lambda i: -weight[i])
         mentioned = sorted(by_weight[:number])
@@ -112,7 +113,8 @@ class MeasuredCaptions:
         # The attributes: any of those that the mentioned objects have.
         slots = [(i, kind) for i in mentioned for kind in self._kinds]
         n_attributes = _round_at_random(self._requested.density * len(slots), stream)
-        named = set(stream.sample(slots, min(len(slots), n_attributes)))
+        n_named = min(len(slots), n_attributes)
+        named = set(stream.sample(slots, n_named))
 
         # The form, and the counts of what it names.
         mentions = [self._mention(i, named, scene) for i in stream.shuffled(mentioned)]

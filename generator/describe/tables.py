@@ -182,9 +182,12 @@ class BenchmarkTables:
             pools: The texts of each pool, by its name.
         """
         for pool_id, texts in pools.items():
-            if pool_id in self._pools:
-                for text in texts:
-                    self._writer.add("pools", (pool_id, self._text_id(text, protocol)))
+            # The items of a pool may all have been dropped.
+            if pool_id not in self._pools:
+                continue
+            for text in texts:
+                text_id = self._text_id(text, protocol)
+                self._writer.add("pools", (pool_id, text_id))
 
     def _stream(self, protocol: Protocol, scene: DescribedScene) -> Stream:
         """The random numbers of a scene.
@@ -282,10 +285,10 @@ class BenchmarkTables:
             self._pools.add(item.pool)
 
         # Candidates refer to the text that they were made from by identity, so one id for each.
-        text_ids = {
-            id(candidate.text): self._text_id(candidate.text, item.protocol)
-            for candidate in item.candidates
-        }
+        text_ids = {}
+        for candidate in item.candidates:
+            text = candidate.text
+            text_ids[id(text)] = self._text_id(text, item.protocol)
         for candidate in item.candidates:
             self._add_candidate(item_id, scene, candidate, text_ids)
         row = (
@@ -309,6 +312,7 @@ class BenchmarkTables:
         text_ids: Mapping[int, str],
     ) -> None:
         """Write the row of a candidate, after it is decided on its scene."""
+        # The image that the candidate is about: another scene's, the twin's, or the scene's own.
         judged_scene = scene.twin if candidate.of_twin and scene.twin else scene
         judged_scene = candidate.of_scene or judged_scene
         form = candidate.text.form
@@ -347,6 +351,7 @@ class BenchmarkTables:
         """The text_id of a text of a protocol; its row is written on first use."""
         words = self._captioner.grammar.realise(text.form, text.template, text.wording)
         self._words[protocol].update(words.split())
+        # Eight bytes: among ten million texts, two have one id with a probability of 3e-6.
         digest = hashlib.sha256(words.encode()).digest()[:8]
         text_id, number = digest.hex(), int.from_bytes(digest)
         # A set of numbers takes less memory than one of strings: a benchmark has millions of texts.
@@ -354,5 +359,6 @@ class BenchmarkTables:
             self._text_numbers.add(number)
             form = text.form
             counts = form.level, form.n_objects, form.n_attributes, form.n_relations
-            self._writer.add("texts", (text_id, words, form.to_json(), text.template, *counts))
+            row = (text_id, words, form.to_json(), text.template, *counts)
+            self._writer.add("texts", row)
         return text_id

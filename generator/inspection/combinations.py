@@ -70,17 +70,15 @@ def combination_grid(world: World, holdout_data: Mapping[str, Any]) -> Combinati
     holdout = Holdout.from_dict(holdout_data)
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     largest = _largest_objects(world, holdout.kind)
-    rows = {}
+    rows: dict[str, list[Combination]] = {}
     for value in vocabulary.values(holdout.kind):
-        rows[value] = [
-            Combination(
-                value=value,
-                category=category,
-                is_held_out=holdout.holds_out(value, category) or holdout.absent(value, category),
-                thumbnail=_cut_out(world, largest.get((value, category))),
-            )
-            for category in vocabulary.objects
-        ]
+        rows[value] = []
+        for category in vocabulary.objects:
+            binding = (value, category)
+            # Training shows an absent name with nothing at all.
+            is_held_out = holdout.holds_out(*binding) or holdout.absent(*binding)
+            thumbnail = _cut_out(world, largest.get(binding))
+            rows[value].append(Combination(value, category, is_held_out, thumbnail))
     title = f"{holdout.kind} x {holdout.category}"
     return CombinationGrid(holdout.kind, holdout.category, list(vocabulary.objects), rows, title)
 
@@ -93,22 +91,22 @@ def relation_grids(world: World, holdout_data: Mapping[str, Any]) -> list[Combin
     """
     holdout = Holdout.from_dict(holdout_data)
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
-    named = {category for first, _, second in holdout.triples for category in (first, second)}
+    named: set[str] = set()
+    relations: dict[str, None] = {}
+    for first, relation, second in holdout.triples:
+        named |= {first, second}
+        relations[relation] = None
     categories = [category for category in vocabulary.objects if category in named]
     grids = []
-    for relation in dict.fromkeys(relation for _, relation, _ in holdout.triples):
+    for relation in relations:
         largest = _largest_pairs(world, relation)
-        rows = {}
+        rows: dict[str, list[Combination]] = {}
         for first in categories:
-            rows[first] = [
-                Combination(
-                    value=first,
-                    category=second,
-                    is_held_out=holdout.holds_out_triple(first, relation, second),
-                    thumbnail=_cut_out(world, largest.get((first, second))),
-                )
-                for second in categories
-            ]
+            rows[first] = []
+            for second in categories:
+                is_held_out = holdout.holds_out_triple(first, relation, second)
+                thumbnail = _cut_out(world, largest.get((first, second)))
+                rows[first].append(Combination(first, second, is_held_out, thumbnail))
         phrase = vocabulary.relations[relation].phrase
         title = f"row {phrase.replace(GROUND, 'column').replace(AGAIN, 'the column')}"
         if GROUND not in phrase:
@@ -144,9 +142,8 @@ def _visible_area(listed: Mapping[str, Any]) -> float:
 
 def _box_around(first: Sequence[int], second: Sequence[int]) -> tuple[int, int, int, int]:
     """The smallest box that holds two boxes."""
-    left, top = min(first[0], second[0]), min(first[1], second[1])
-    right, bottom = max(first[2], second[2]), max(first[3], second[3])
-    return left, top, right, bottom
+    lefts, tops, rights, bottoms = zip(first, second, strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)
 
 
 def _largest_pairs(world: World, relation: str) -> dict[tuple[str, str], _ShownObject]:
@@ -178,7 +175,10 @@ def _cut_out(world: World, shown_object: _ShownObject | None) -> Image.Image | N
     left, top, right, bottom = shown_object.box
     side_with_margin = max(right - left, bottom - top) * (1 + 2 * _MARGIN)
     side = min(side_with_margin, *image.size)
-    x = min(max((left + right - side) / 2, 0), image.width - side)
-    y = min(max((top + bottom - side) / 2, 0), image.height - side)
+    centred_x = (left + right - side) / 2
+    centred_y = (top + bottom - side) / 2
+    x = min(max(centred_x, 0), image.width - side)
+    y = min(max(centred_y, 0), image.height - side)
+    square = (x, y, x + side, y + side)
     size = (THUMBNAIL_SIDE, THUMBNAIL_SIDE)
-    return image.resize(size, Image.Resampling.LANCZOS, (x, y, x + side, y + side))
+    return image.resize(size, Image.Resampling.LANCZOS, square)

@@ -94,10 +94,11 @@ class DeclaredColors:
         """Linear light, 0..1, of each value of the kind."""
         if self.kind is None:
             return {}
-        return {
-            name: tuple((value.albedo or 1.0) * channel / 255 for channel in value.color or ())
-            for name, value in self._vocabulary.attributes[self.kind].items()
-        }
+        linear = {}
+        for name, value in self._vocabulary.attributes[self.kind].items():
+            albedo = value.albedo or 1.0
+            linear[name] = tuple(albedo * channel / 255 for channel in value.color or ())
+        return linear
 
     def nearest(self, recorded: str, pixels: Pixels) -> NearestColor:
         """The value that pixels of an object are nearest to.
@@ -107,12 +108,16 @@ class DeclaredColors:
             pixels: sRGB [n, 3], 0..1.
         """
         names = list(self._linear)
-        sample = np.linspace(0, len(pixels) - 1, min(len(pixels), _MOST_PIXELS)).astype(int)
-        distances = color_distances(pixels[sample], np.array(list(self._linear.values())))
+        colors = np.array(list(self._linear.values()))
+        # Pixels at even steps, when there are many.
+        n_sampled = min(len(pixels), _MOST_PIXELS)
+        sample = np.linspace(0, len(pixels) - 1, n_sampled).astype(int)
+        distances = color_distances(pixels[sample], colors)
         # The median leaves out highlights and edges.
         usual = np.median(distances, axis=0)
         best = int(usual.argmin())
-        return NearestColor(names[best], float(usual[best]), float(usual[names.index(recorded)]))
+        to_recorded = float(usual[names.index(recorded)])
+        return NearestColor(names[best], float(usual[best]), to_recorded)
 
     def misnamed(self) -> Iterator[str]:
         """A sentence for each value whose colour people would clearly call by another value's
@@ -120,10 +125,11 @@ class DeclaredColors:
         names = [name for name in self._linear if name in _COMMON_COLORS]
         if len(names) < 2:
             return
-        common_rgb = np.array([ImageColor.getrgb(_COMMON_COLORS[name]) for name in names]) / 255
-        common = rgb2lab(common_rgb)
+        common_rgb = [ImageColor.getrgb(_COMMON_COLORS[name]) for name in names]
+        common = rgb2lab(np.array(common_rgb) / 255)
         for own, name in enumerate(names):
-            lit_color = rgb2lab(encoded(_BRIGHTNESSES[:, None] * np.array(self._linear[name])))
+            lit = _BRIGHTNESSES[:, None] * np.array(self._linear[name])
+            lit_color = rgb2lab(encoded(lit))
             distances = deltaE_ciede2000(lit_color[:, None], common[None]).min(0)
             nearest = int(distances.argmin())
             if distances[own] - distances[nearest] > _CLEARLY:

@@ -256,17 +256,22 @@ def unreadable(vocabulary: Vocabulary, text: str) -> Iterator[str]:
 
 
 def _forms(vocabulary: Vocabulary) -> Iterator[tuple[Form, str]]:
+    """Forms that together use every word of a vocabulary, each with a template that can say it."""
     objects = list(vocabulary.objects)
+    first = Mention(objects[0])
     for name in objects:
         yield Form((Mention(name),)), "there-is"
+        # Its plural.
         yield Form((Mention(name, count=2),)), "there-is"
     for kind, values in vocabulary.attributes.items():
         for value in values:
-            yield Form((Mention(objects[0], ((kind, value),)),)), "there-is"
+            with_value = first.with_value(kind, value)
+            yield Form((with_value,)), "there-is"
     for relation in vocabulary.pair_relations:
-        yield Form((Mention(objects[0]), Mention(objects[1])), (Link(0, relation, 1),)), "that-is"
+        second = Mention(objects[1])
+        yield Form((first, second), (Link(0, relation, 1),)), "that-is"
     for environment in vocabulary.environments:
-        yield Form((Mention(objects[0]),), environment=environment), "there-is"
+        yield Form((first,), environment=environment), "there-is"
     yield from _forms_of_templates(vocabulary)
 
 
@@ -276,7 +281,9 @@ def _forms_of_templates(vocabulary: Vocabulary) -> Iterator[tuple[Form, str]]:
     for name, text in vocabulary.templates.items():
         template = declared_template(text)
         for n_objects in range(1, 4):
-            form = Form(tuple(Mention(categories[n % len(categories)]) for n in range(n_objects)))
+            # Categories repeat in a family of fewer.
+            mentions = [Mention(categories[n % len(categories)]) for n in range(n_objects)]
+            form = Form(tuple(mentions))
             forms = [form]
             if n_objects == 2:
                 for relation in vocabulary.pair_relations:

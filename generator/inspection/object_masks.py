@@ -105,7 +105,8 @@ def object_mask(
         for polygon in polygons.tolist():
             pen.polygon(polygon, fill=1)
         # The corners alone fill a face that is smaller than a pixel.
-        pen.point(corners[~is_large].round().reshape(-1).tolist(), fill=1)
+        small_corners = corners[~is_large].round()
+        pen.point(small_corners.reshape(-1).tolist(), fill=1)
     centres = slice(_FINER // 2, None, _FINER)
     return np.asarray(drawing)[centres, centres]
 
@@ -118,4 +119,5 @@ def _load_mesh(name: str, assets: str) -> tuple[NDArray[np.float64], list[NDArra
     faces_by_corners = defaultdict[int, list[list[int]]](list)
     for face in mesh.faces:
         faces_by_corners[len(face)].append(face)
-    return np.asarray(mesh.vertices, float), [np.asarray(own) for own in faces_by_corners.values()]
+    faces = [np.asarray(of_n_corners) for of_n_corners in faces_by_corners.values()]
+    return np.asarray(mesh.vertices, float), faces

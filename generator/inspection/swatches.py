@@ -84,7 +84,8 @@ def draw_panorama(name: str, out: Path) -> Path:
     import OpenEXR  # installed with the extra render
 
     with OpenEXR.File(str(panorama_file(name))) as file:
-        light = np.clip(np.asarray(file.channels()["RGB"].pixels, np.float64), 0, None)
+        pixels = np.asarray(file.channels()["RGB"].pixels, np.float64)
+    light = np.clip(pixels, 0, None)
 
     # Reinhard's tone curve x / (1 + x), then the gamma of a screen.
     exposed = light * _MEDIAN_BRIGHTNESS / max(float(np.median(light)), 1e-6)
@@ -178,6 +179,7 @@ def _with_images(rows: list[Row], vocabulary: Vocabulary, workers: int) -> list[
     images = rendered(scenes, vocabulary, workers, _SIDE)
     groups: list[Group] = []
     for heading, swatches in rows:
+        # Not strict: `images` goes on with the next row.
         own = [(image, [label]) for (label, _), image in zip(swatches, images, strict=False)]
         for start in range(0, len(own), _COLUMNS):
             groups.append((heading, own[start : start + _COLUMNS]))
@@ -215,7 +217,9 @@ def single_scene(
         radius = max(vocabulary.radii)
         target = (0.0, 0.0, 0.85 * radius)
         # A lens of focal length f shows a width of sensor x distance / f.
-        lens = view.sensor * math.dist(view.position, target) / (2 * _ROOM * radius)
+        distance = math.dist(view.position, target)
+        width = 2 * _ROOM * radius
+        lens = view.sensor * distance / width
         camera = Camera(view.position, target, lens, view.sensor)
     lamps = {}
     for lamp_name, lamp in {**vocabulary.lamps, **place.lamps}.items():

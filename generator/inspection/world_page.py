@@ -172,7 +172,8 @@ def _gallery_data(
     # The texts of image i are those from starts[i] to starts[i + 1]; each different text has one
     # number.
     listed = _listed_texts(benchmark, index_of)
-    starts = np.searchsorted([text.scene for text, _ in listed], np.arange(len(scenes) + 1))
+    scene_of_text = [text.scene for text, _ in listed]
+    starts = np.searchsorted(scene_of_text, np.arange(len(scenes) + 1))
     number_of: dict[str, int] = {}
     numbers = []
     for text, _ in listed:
@@ -193,7 +194,7 @@ def _gallery_data(
         "bindings": coded(bindings),
         "candidates": {
             "start": starts.tolist(),
-            "scene": [text.scene for text, _ in listed],
+            "scene": scene_of_text,
             "text": numbers,
             "truth": [1 - text.is_false for text, _ in listed],
             "kind": coded(protocols for _, protocols in listed),
@@ -220,7 +221,8 @@ def _bindings_of(row: dict[str, Any], kind: str) -> str:
 def _listed_texts(benchmark: Benchmark, index_of: dict[str, int]) -> list[tuple[_ListedText, str]]:
     """Each text that is listed about a shown scene, with the protocols that ask it."""
     item_ids = benchmark.items["item_id"].to_pylist()
-    protocol_of = dict(zip(item_ids, benchmark.items["protocol"].to_pylist(), strict=True))
+    protocols = benchmark.items["protocol"].to_pylist()
+    protocol_of = dict(zip(item_ids, protocols, strict=True))
     column_names = ("scene_id", "truth", "text_id", "item_id")
     columns = [benchmark.candidates[name].to_pylist() for name in column_names]
     listed = []
@@ -243,7 +245,8 @@ def _box_data(scene_object: dict[str, Any], row: dict[str, Any]) -> list[Any]:
     """The name of an object, and its box as shares of the image's width and height: left, top,
     width, height."""
     left, top, right, bottom = scene_object["amodal_box"]
-    name = " ".join([*dict(scene_object["attributes"]).values(), scene_object["category"]])
+    values = dict(scene_object["attributes"]).values()
+    name = " ".join([*values, scene_object["category"]])
     width, height = row["width"], row["height"]
     shares = (left / width, top / height, (right - left) / width, (bottom - top) / height)
     visible_percent = f"{100 * scene_object['visible_fraction']:.0f}% visible"

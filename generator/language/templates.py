@@ -57,7 +57,7 @@ def _distinguishable(form: Form) -> bool:
     categories = [mention.category for mention in form.objects]
     if len(set(categories)) == len(categories):
         return True
-    kinds = set()
+    kinds: set[str] = set()
     for mention in form.objects:
         kinds |= set(mention.values)
     # Whether there is a kind does not depend on the order in which they are tried.

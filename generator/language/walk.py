@@ -10,6 +10,8 @@ from generator.language.form import Form, Link, Mention
 from generator.language.truth import Axes, Facts
 from generator.vocabulary.schema import Vocabulary
 
+NamedAttribute = tuple[int, str]
+"""The place of a mention, and the attribute kind that is named of it."""
 Sayable = Callable[[int], Sequence[str]]
 """Takes the number of an object of the scene; returns the attribute kinds that a caption may name
 of it."""
@@ -102,8 +104,8 @@ class Walker:
 
     def _attribute_slots(
         self, objects: Sequence[int], sayable: Sayable | None
-    ) -> list[tuple[int, str]]:
-        """Place and kind of each attribute that may be named of the objects of a walk."""
+    ) -> list[NamedAttribute]:
+        """The attributes that may be named of the objects of a walk."""
         slots = []
         for place, obj in enumerate(objects):
             for kind in sayable(obj) if sayable else self._kinds:
@@ -246,7 +248,7 @@ class Walker:
 
 
 def _mentions(
-    facts: Facts, objects: Sequence[int], named: Sequence[tuple[int, str]]
+    facts: Facts, objects: Sequence[int], named: Sequence[NamedAttribute]
 ) -> tuple[Mention, ...]:
     """The mentions of objects of a scene, with the attributes that are named of them, given as
     place and kind."""

@@ -140,9 +140,12 @@ class Ground:
         self._up = (along(self._behind_axis, up), up[2])
         self._forward = (-along(self._behind_axis, back), -back[2])
 
+        # In pixels. The sensor is as wide as the longer side of the image.
         focal_length = camera.lens / camera.sensor * max(width, height)
-        frame = (min(width, height),) * 2 if rules.frame == "square" else (width, height)
-        self._half_frame = (frame[0] / 2 / focal_length, frame[1] / 2 / focal_length)
+        frame_width, frame_height = width, height
+        if rules.frame == "square":
+            frame_width = frame_height = min(width, height)
+        self._half_frame = (frame_width / 2 / focal_length, frame_height / 2 / focal_length)
         self._image_height = height / focal_length
 
     def find_positions(
@@ -173,8 +176,11 @@ class Ground:
         # 1. Random positions.
         n = len(columns)
         by_depth = sorted(range(n), key=depth_order.__getitem__)
-        rights, behinds = self._spread(n, stream), self._spread(n, stream)
-        placed = [self._place(columns[i], rights[i], behinds[depth_order[i]]) for i in range(n)]
+        rights = self._spread(n, stream)
+        behinds = self._spread(n, stream)
+        placed = []
+        for i, column in enumerate(columns):
+            placed.append(self._place(column, rights[i], behinds[depth_order[i]]))
         # violations[i][j]: of the rules for columns i and j; [i][i]: of the rules for column i. A
         # move of column i changes only row i and entry i of the others.
         violations = [self._violations(i, placed[i], placed, clumps) for i in range(n)]
@@ -186,7 +192,8 @@ class Ground:
             # 2. Moves.
             for i in stream.shuffled(range(n)):
                 moved = self._move_between_neighbours(i, depth_order[i], by_depth, placed, stream)
-                most = sum(violations[i]) + stream.uniform(0, _MAX_WORSENING)
+                worsening = stream.uniform(0, _MAX_WORSENING)
+                most = sum(violations[i]) + worsening
                 new_violations = self._violations(i, moved, placed, clumps, most)
                 if new_violations:
                     placed[i] = moved
@@ -201,18 +208,18 @@ class Ground:
 
         Rules that do not depend on the camera are not checked again but for rounding.
         """
-        placed = [
-            self.place_at(column, position)
-            for column, position in zip(columns, positions, strict=True)
-        ]
-        for i, column in enumerate(placed):
-            violations = self._violations(i, column, placed, ())
+        placed = []
+        for column, position in zip(columns, positions, strict=True):
+            placed.append(self.place_at(column, position))
+        for i, placed_column in enumerate(placed):
+            violations = self._violations(i, placed_column, placed, ())
             if max(violations) > _ROUNDING:
                 return False
-        return not any(
-            self.missing_clearance(one, other) > 2 * _ROUNDING
-            for one, other in combinations(placed, 2)
-        )
+        for one, other in combinations(placed, 2):
+            # The sum of two distances, of which each is rounded.
+            if self.missing_clearance(one, other) > 2 * _ROUNDING:
+                return False
+        return True
 
     def draw_depth_order(self, n: int, stream: Stream) -> tuple[int, ...]:
         """Random ranks from front to behind of n positions on the ground, listed from left to
@@ -236,20 +243,23 @@ class Ground:
         """How far objects reach from the middle of the frame towards its edges; 1 if an object
         touches an edge."""
         half_width, half_height = self._half_frame
-        return max(
-            max(extent.side / half_width, extent.top / half_height, -extent.bottom / half_height)
-            for extent in self._image_extents(objects, positions)
-        )
+        fills = []
+        for extent in self._image_extents(objects, positions):
+            to_side = extent.side / half_width
+            to_top = extent.top / half_height
+            to_bottom = -extent.bottom / half_height
+            fills.append(max(to_side, to_top, to_bottom))
+        return max(fills)
 
     def image_heights(
         self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]
     ) -> list[float]:
         """An upper bound of the height of each object's image, as a share of the height of the
         whole image."""
-        return [
-            (extent.top - extent.bottom) / self._image_height
-            for extent in self._image_extents(objects, positions)
-        ]
+        heights = []
+        for extent in self._image_extents(objects, positions):
+            heights.append((extent.top - extent.bottom) / self._image_height)
+        return heights
 
     def offset_point(self, position: Point, right: float, behind: float) -> tuple[float, float]:
         """The coordinates (x, y) of the point that is `right` metres to the right of a position and
@@ -262,19 +272,26 @@ class Ground:
         self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]
     ) -> Iterator[_ImageExtent]:
         for obj, position in zip(objects, positions, strict=True):
-            right, behind = along(self._right_axis, position), along(self._behind_axis, position)
-            yield self._image_extent(right, behind, self.vocabulary.reach(*obj), position[2])
+            right, behind = self._coordinates(position)
+            reach = self.vocabulary.reach(*obj)
+            foot = position[2]
+            yield self._image_extent(right, behind, reach, foot)
+
+    def _coordinates(self, position: Point) -> tuple[float, float]:
+        """A position of the world as metres to the right of the origin and behind it."""
+        return along(self._right_axis, position), along(self._behind_axis, position)
 
     def _spread(self, n: int, stream: Stream) -> list[float]:
         """n random coordinates in ascending order, at least `clearance` apart, over the whole
         ground."""
         # Draw in what n - 1 clearances leave free, then insert them.
         free = max(0.0, 2 * self._half_ground - (n - 1) * self._clearance)
-        coordinates = sorted(stream.uniform(0, free) for _ in range(n))
-        return [
-            coordinate + i * self._clearance - self._half_ground
-            for i, coordinate in enumerate(coordinates)
-        ]
+        drawn = sorted(stream.uniform(0, free) for _ in range(n))
+        coordinates = []
+        for i, coordinate in enumerate(drawn):
+            from_edge = coordinate + i * self._clearance
+            coordinates.append(from_edge - self._half_ground)
+        return coordinates
 
     def _move_between_neighbours(
         self,
@@ -329,11 +346,15 @@ class Ground:
             # Behind the camera: any box, and a violation.
             return _ImageBox(0, 0, 1, 1), 1
         half_width, half_height = self._half_frame
-        outside = max(0.0, extent.side - half_width)
-        outside += max(0.0, extent.top - half_height) + max(0.0, -extent.bottom - half_height)
-        depth = self._depth(behind - self._eye[1], foot - self._eye[2] + radius)
+        outside_top = max(0.0, extent.top - half_height)
+        outside_bottom = max(0.0, -extent.bottom - half_height)
+        outside = max(0.0, extent.side - half_width) + (outside_top + outside_bottom)
+
+        # The depth of the middle of the box around the object.
+        eye_right, eye_behind, eye_height = self._eye
+        depth = self._depth(behind - eye_behind, foot - eye_height + radius)
         image = _ImageBox(
-            center_x=(right - self._eye[0]) / depth,
+            center_x=(right - eye_right) / depth,
             center_y=(extent.top + extent.bottom) / 2,
             half_width=radius / depth,
             half_height=(extent.top - extent.bottom) / 2,
@@ -349,9 +370,11 @@ class Ground:
         in metres.
         """
         # The corners of the box around the object, relative to the eye.
-        aside = right - self._eye[0]
-        near, far = behind - self._eye[1] - radius, behind - self._eye[1] + radius
-        bottom = foot - self._eye[2]
+        eye_right, eye_behind, eye_height = self._eye
+        aside = right - eye_right
+        near = behind - eye_behind - radius
+        far = behind - eye_behind + radius
+        bottom = foot - eye_height
         top = bottom + 2 * radius
         # The camera looks down, so the nearest corner is at the top in front. It bounds the sides;
         # the highest point of the image is at the top behind, the lowest at the bottom in front.
@@ -360,13 +383,19 @@ class Ground:
             return _ImageExtent(math.inf, math.inf, -math.inf)
         return _ImageExtent(
             side=(abs(aside) + radius) / least_depth,
-            top=(far * self._up[0] + top * self._up[1]) / self._depth(far, top),
-            bottom=(near * self._up[0] + bottom * self._up[1]) / self._depth(near, bottom),
+            top=self._up_slope(far, top),
+            bottom=self._up_slope(near, bottom),
         )
+
+    def _up_slope(self, behind: float, above: float) -> float:
+        """The slope above the viewing axis of a point `behind` and `above` the eye, in metres."""
+        along_ground, vertical = self._up
+        return (behind * along_ground + above * vertical) / self._depth(behind, above)
 
     def _depth(self, behind: float, above: float) -> float:
         """Depth along the viewing axis of a point `behind` and `above` the eye, all in metres."""
-        return behind * self._forward[0] + above * self._forward[1]
+        along_ground, vertical = self._forward
+        return behind * along_ground + above * vertical
 
     def _violations(
         self,
@@ -408,7 +437,8 @@ class Ground:
                 )
             left -= violations[j]
         if self._twin is not None:
-            for j, violation in enumerate(self._violations_in_twin(self._twin, i, column, placed)):
+            in_twin = self._violations_in_twin(self._twin, i, column, placed)
+            for j, violation in enumerate(in_twin):
                 violations[j] += violation
             left = most - sum(violations)
         return violations if left >= 0 else []
@@ -428,20 +458,24 @@ class Ground:
 
     def place_at(self, column: Column, position: Point) -> _PlacedColumn:
         """A column at a position of the world, as this camera sees it."""
-        right, behind = along(self._right_axis, position), along(self._behind_axis, position)
+        right, behind = self._coordinates(position)
         return self._place(column, right, behind)
 
     def missing_clearance(self, column: _PlacedColumn, other: _PlacedColumn) -> float:
         """The missing part of the distances between two columns along both directions, metres."""
-        apart = (abs(column.right - other.right), abs(column.behind - other.behind))
-        return sum(max(0.0, self._clearance - distance) for distance in apart)
+        across = abs(column.right - other.right)
+        in_depth = abs(column.behind - other.behind)
+        missing_across = max(0.0, self._clearance - across)
+        missing_in_depth = max(0.0, self._clearance - in_depth)
+        return missing_across + missing_in_depth
 
     def _clump_violation(
         self, column: _PlacedColumn, other: _PlacedColumn, *, in_one_clump: bool
     ) -> float:
         """How much too far apart two columns of one clump are, or how much too close two others,
         metres."""
-        across, in_depth = column.right - other.right, column.behind - other.behind
+        across = column.right - other.right
+        in_depth = column.behind - other.behind
         distance = math.sqrt(across * across + in_depth * in_depth)
         if in_one_clump:
             return max(0.0, distance - self._near_distance)
@@ -450,7 +484,8 @@ class Ground:
     def _pair_violation(self, column: _PlacedColumn, other: _PlacedColumn) -> float:
         """The missing part of the gap between two columns (metres), plus the hidden share of the
         rear column beyond the limit."""
-        across, in_depth = column.right - other.right, column.behind - other.behind
+        across = column.right - other.right
+        in_depth = column.behind - other.behind
         # CLEVR keeps a gap between nominal radii. Corners that reach further may use it up, but
         # never meet.
         gap_distance = column.radius + other.radius + self._gap

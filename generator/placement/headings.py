@@ -62,7 +62,8 @@ def draw_headings(
     """
     planned_sides = {side.object: side for side in planned.own_sides}
     headings: list[float] = []
-    for i, ((category, _), position) in enumerate(zip(planned.objects, positions, strict=True)):
+    for i, position in enumerate(positions):
+        category, _ = planned.objects[i]
         spec = vocabulary.objects[category]
         if i in planned_sides:
             side = planned_sides[i]
@@ -70,9 +71,11 @@ def draw_headings(
             if facing is None:
                 return None
             front = math.radians(spec.front or 0.0)
-            headings.append(round(math.remainder(facing - front, 2 * math.pi), 6))
+            heading = math.remainder(facing - front, 2 * math.pi)
+            headings.append(round(heading, 6))
         elif planned.azimuth is not None and spec.front is not None:
-            headings.append(round(2 * math.pi * stream.uniform(-0.5, 0.5), 6))
+            heading = 2 * math.pi * stream.uniform(-0.5, 0.5)
+            headings.append(round(heading, 6))
         else:
             headings.append(_draw_heading(position, camera, spec, stream))
     return headings
@@ -83,7 +86,9 @@ def _draw_facing(
 ) -> float | None:
     """A random direction (radians) in which an object looks so that the other one stands on a side
     of it; None if the two are too close together."""
-    x, y = other[0] - position[0], other[1] - position[1]
+    own_x, own_y, _ = position
+    other_x, other_y, _ = other
+    x, y = other_x - own_x, other_y - own_y
     distance = math.hypot(x, y)
     least_along = _margin(side.relation, vocabulary) * (1 + _SLACK)
     if distance < least_along:
@@ -91,8 +96,10 @@ def _draw_facing(
     # The largest angle between the middle of the side and the direction to the other object.
     most_angle = math.acos(least_along / distance)
     if side.is_straight:
+        # Then the other object is within the margin of the axis across, on neither of its sides.
         most_across = _margin(_ACROSS[side.relation], vocabulary) * (1 - _SLACK)
-        most_angle = min(most_angle, math.asin(min(1.0, most_across / distance)))
+        sine = min(1.0, most_across / distance)
+        most_angle = min(most_angle, math.asin(sine))
     facing_side = math.atan2(y, x) - _LEFTWARD[side.relation]
     return facing_side + most_angle * stream.uniform(-1, 1)
 
@@ -109,8 +116,11 @@ def _margin(direction: str, vocabulary: Vocabulary) -> float:
 def _draw_heading(position: Point, camera: Camera, spec: ObjectSpec, stream: Stream) -> float:
     """A random heading (radians) within an object's `turn`, around the direction that shows its
     front or side."""
-    facing = math.atan2(camera.position[1] - position[1], camera.position[0] - position[0])
+    x, y, _ = position
+    camera_x, camera_y, _ = camera.position
+    facing = math.atan2(camera_y - y, camera_x - x)
     if spec.shows == "side":
         # The left side or the right side.
         facing += math.pi * (stream.below(2) - 0.5)
-    return round(facing + math.radians(spec.turn) * stream.uniform(-0.5, 0.5), 6)
+    heading = facing + math.radians(spec.turn) * stream.uniform(-0.5, 0.5)
+    return round(heading, 6)

@@ -132,7 +132,8 @@ def _draw_placement(
     has_free_orders = vocabulary.placement.orders == "free"
     placements: list[_Placement] = []
     for _ in range(_TRIES_WITH_FREE_ORDERS if has_free_orders else _TRIES):
-        camera = turned_camera(_draw_camera(vocabulary, stream), planned.azimuth or 0.0)
+        family_camera = _draw_camera(vocabulary, stream)
+        camera = turned_camera(family_camera, planned.azimuth or 0.0)
         camera = replace(camera, lens=camera.lens / _widening(planned))
         twin_camera = _twin_camera(camera, planned)
         ground = Ground(camera, vocabulary, width, height, twin_camera)
@@ -187,11 +188,15 @@ def _frame_objects(
     if headings is None:
         return None
     objects = _with_headings(planned.objects, positions, headings)
-    heights = [
-        _tallest_height(objects, view, seen) for view, seen in zip(cameras, grounds, strict=True)
-    ]
+
+    # The lens grows as far as both cameras allow.
+    heights = []
+    fills = []
+    for view, seen in zip(cameras, grounds, strict=True):
+        heights.append(_tallest_height(objects, view, seen))
+        fills.append(seen.frame_fill(roomy, positions))
     tallest = min(heights)
-    fill = max(seen.frame_fill(roomy, positions) for seen in grounds)
+    fill = max(fills)
     zoom = _draw_zoom(tallest, fill, vocabulary, stream, _widening(planned))
     camera = replace(camera, lens=round(camera.lens * zoom, 3))
     return _Placement(tallest * zoom, camera, objects)
@@ -208,26 +213,36 @@ def draw_positions(
         ground: finds the positions.
         stream: draws them.
     """
-    vocabulary = ground.vocabulary
-    rests_on = planned.rests_on or (None,) * len(objects)
-    on_ground = [i for i, lower in enumerate(rests_on) if lower is None]
-    upper_of = {lower: upper for upper, lower in enumerate(rests_on) if lower is not None}
-    columns = [_column(objects, i, upper_of.get(i), vocabulary) for i in on_ground]
+    on_ground, upper_of = _stacks(planned, len(objects))
+    columns = [_column(objects, i, upper_of.get(i), ground.vocabulary) for i in on_ground]
 
     # Ranks among the columns: those of the upper objects are left out.
-    ranks = sorted(planned.depth_order[i] for i in on_ground)
-    column_positions = ground.find_positions(
-        columns,
-        [ranks.index(planned.depth_order[i]) for i in on_ground],
-        stream,
-        [planned.clumps[i] for i in on_ground] if planned.clumps else (),
-    )
+    depths = [planned.depth_order[i] for i in on_ground]
+    in_order = sorted(depths)
+    ranks = [in_order.index(depth) for depth in depths]
+    clumps = [planned.clumps[i] for i in on_ground] if planned.clumps else ()
+    column_positions = ground.find_positions(columns, ranks, stream, clumps)
     if column_positions is None:
         return None
+
     positions = dict(zip(on_ground, column_positions, strict=True))
     for lower, upper in upper_of.items():
-        positions[upper] = _draw_position_on_top(positions[lower], *objects[lower], ground, stream)
+        on_top = _draw_position_on_top(positions[lower], *objects[lower], ground, stream)
+        positions[upper] = on_top
     return [positions[i] for i in range(len(objects))]
+
+
+def _stacks(planned: HasLayout, n_objects: int) -> tuple[list[int], dict[int, int]]:
+    """The objects that stand on the ground, and for each that carries another, that other one."""
+    rests_on = planned.rests_on or (None,) * n_objects
+    on_ground = []
+    upper_of = {}
+    for i, lower in enumerate(rests_on):
+        if lower is None:
+            on_ground.append(i)
+        else:
+            upper_of[lower] = i
+    return on_ground, upper_of
 
 
 def _column(objects: Contents, lower: int, upper: int | None, vocabulary: Vocabulary) -> Column:
@@ -236,8 +251,10 @@ def _column(objects: Contents, lower: int, upper: int | None, vocabulary: Vocabu
     if upper is None:
         return (lower_footprint,)
     top_height, _ = vocabulary.top(*objects[lower]) or (0.0, 0.0)
+    # Where on the top it stands is drawn later, so it may be at any place up to the offset.
     offset = max_offset(vocabulary)
-    return (lower_footprint, _footprint(objects[upper], top_height, offset, vocabulary))
+    upper_footprint = _footprint(objects[upper], top_height, offset, vocabulary)
+    return (lower_footprint, upper_footprint)
 
 
 def _footprint(
@@ -245,7 +262,9 @@ def _footprint(
 ) -> Footprint:
     """The footprint of an object that stands at a height and at most `offset` from the middle of
     its column, metres."""
-    return Footprint(vocabulary.scale(*obj) + offset, height, vocabulary.reach(*obj) + offset)
+    radius = vocabulary.scale(*obj) + offset
+    reach = vocabulary.reach(*obj) + offset
+    return Footprint(radius, height, reach)
 
 
 def _draw_position_on_top(
@@ -254,7 +273,8 @@ def _draw_position_on_top(
     """A random position on the top of an object, near its middle."""
     top_height, _ = ground.vocabulary.top(category, attributes) or (0.0, 0.0)
     most = max_axis_offset(ground.vocabulary)
-    right, behind = stream.uniform(-most, most), stream.uniform(-most, most)
+    right = stream.uniform(-most, most)
+    behind = stream.uniform(-most, most)
     x, y = ground.offset_point(position, right, behind)
     return (x, y, round(position[2] + top_height, 6))
 
@@ -264,13 +284,9 @@ def _keeps_rules(
 ) -> bool:
     """Whether positions that keep the placement rules as one camera sees them also do so as
     another does, whose `ground` this is."""
-    rests_on = planned.rests_on or (None,) * len(objects)
-    upper_of = {lower: upper for upper, lower in enumerate(rests_on) if lower is not None}
-    columns, column_positions = [], []
-    for i, lower in enumerate(rests_on):
-        if lower is None:
-            columns.append(_column(objects, i, upper_of.get(i), ground.vocabulary))
-            column_positions.append(positions[i])
+    on_ground, upper_of = _stacks(planned, len(objects))
+    columns = [_column(objects, i, upper_of.get(i), ground.vocabulary) for i in on_ground]
+    column_positions = [positions[i] for i in on_ground]
     return ground.keeps_rules(columns, column_positions)
 
 
@@ -312,9 +328,10 @@ def _height_in_image(obj: SceneObject, camera: Camera, ground: Ground) -> float:
     unit_vertices = _vertices(vocabulary.meshes[obj.category], vocabulary.assets)
     x, y, z = unit_vertices * vocabulary.scale(obj.category, obj.attributes)
     cos, sin = math.cos(obj.heading), math.sin(obj.heading)
-    world_x = x * cos - y * sin + obj.position[0]
-    world_y = x * sin + y * cos + obj.position[1]
-    _, row, _ = project(camera, world_x, world_y, z + obj.position[2], width, height)
+    at_x, at_y, at_z = obj.position
+    world_x = x * cos - y * sin + at_x
+    world_y = x * sin + y * cos + at_y
+    _, row, _ = project(camera, world_x, world_y, z + at_z, width, height)
     return round(float(row.max() - row.min()) / height, 4)
 
 
@@ -359,7 +376,9 @@ def _move_to_objects(
     if vocabulary.closest == 1:
         return camera
     share = stream.uniform(_LEAST_SHARE, 1)
-    x, y, _ = (share * (min(axis) + max(axis)) / 2 for axis in zip(*positions, strict=True))
+    xs, ys, _ = zip(*positions, strict=True)
+    x = share * (min(xs) + max(xs)) / 2
+    y = share * (min(ys) + max(ys)) / 2
     return replace(
         camera,
         position=_moved_over_ground(camera.position, x, y),
@@ -368,7 +387,8 @@ def _move_to_objects(
 
 
 def _moved_over_ground(point: Point, x: float, y: float) -> Point:
-    return (round(point[0] + x, 6), round(point[1] + y, 6), point[2])
+    old_x, old_y, height = point
+    return (round(old_x + x, 6), round(old_y + y, 6), height)
 
 
 def _draw_zoom(
@@ -387,9 +407,12 @@ def _draw_zoom(
         stream: draws the factor.
         widening: the family's focal length over the present one.
     """
-    largest = max(1.0, min(widening * vocabulary.closest, _FULL / fill))
+    # Never below 1: with the present lens all objects are in view.
+    fills_frame = _FULL / fill
+    largest = max(1.0, min(widening * vocabulary.closest, fills_frame))
     reaches_tallest = vocabulary.placement.tallest / tallest if tallest else 1.0
-    least = min(largest, max(reaches_tallest, 1 + _LEAST_SHARE * (largest - 1)))
+    usual_least = 1 + _LEAST_SHARE * (largest - 1)
+    least = min(largest, max(reaches_tallest, usual_least))
     return stream.uniform(least, largest)
 
 

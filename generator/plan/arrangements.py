@@ -1,8 +1,9 @@
 """Draws balanced arrangements for the splits of a holdout: the value and category of each object of
 a scene.
 
-Which names may stand together depends on the split, so no formula gives scenes in which all names
-are equally frequent. The method is a greedy draft that a local search repairs:
+Which names (values and categories) may stand together depends on the split, so no formula gives
+scenes in which all names are equally frequent. The method is a greedy draft that a local search
+repairs:
 
 1. Draft. The places of a scene take the names that are least used so far. If the scene is outside
    the split, it changes at random or is drawn again. Scenes of two objects take in turn an
@@ -115,15 +116,17 @@ class ArrangementSampler:
         for portion in range(n_portions):
             start = len(numbers_of_objects) * portion // n_portions
             end = len(numbers_of_objects) * (portion + 1) // n_portions
+            # 1. Draft.
             scenes: list[Arrangement] = []
             for n in numbers_of_objects[start:end]:
                 arrangement = next(pairs) if n == 2 else self._draft(split, n, counts, stream)
                 scenes.append(arrangement)
                 counts.add(counts.cells_of(arrangement))
+            # 2. Even out.
             if portion == n_portions - 1:
                 self._even_out_names(split, scenes, counts, stream)
-            # This comes after evening out, which does not look at bindings and could remove the
-            # only scene that shows one.
+            # 3. Show. After evening out, which does not look at bindings and could remove the only
+            # scene that shows one.
             if portion == 0 and split == "train":
                 show_all_bindings(scenes, counts, self._candidates, needed, stream)
             has_even_clusters = 0 < counts.n_clusters <= _MOST_EVEN_CLUSTERS

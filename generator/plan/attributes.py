@@ -37,6 +37,12 @@ Colors = tuple[tuple[float, float, float], ...]
 
 _Object = tuple[str, Attributes]
 """Category, and attribute values by kind."""
+_Contents = tuple[_Object, ...]
+"""The objects of a scene, from left to right."""
+_DepthOrder = tuple[int, ...]
+"""The rank of each object of a scene from front to behind."""
+_OwnSides = tuple[OwnSide, ...]
+"""Where others stand in the own frames of a scene's objects."""
 
 
 class _Tested(NamedTuple):
@@ -109,7 +115,7 @@ class AttributeSampler:
                 part=self._part,
             )
 
-    def _draw_contents(self, arrangements: Sequence[Arrangement]) -> list[tuple[_Object, ...]]:
+    def _draw_contents(self, arrangements: Sequence[Arrangement]) -> list[_Contents]:
         """The objects of each scene, with values of all kinds."""
         tested = []
         for arrangement in arrangements:
@@ -159,7 +165,7 @@ class AttributeSampler:
         names = [name for name, _ in values]
         return [names[choice] for choice in choices]
 
-    def _choose_depth_orders(self, drafts: Sequence[Planned]) -> list[tuple[int, ...]]:
+    def _choose_depth_orders(self, drafts: Sequence[Planned]) -> list[_DepthOrder]:
         """The drafted depth orders; of two objects that are not stacked, each is in front equally
         often."""
         possible = [self._possible_depth_orders(draft) for draft in drafts]
@@ -174,7 +180,7 @@ class AttributeSampler:
             chosen[row] = possible[row][choice]
         return chosen
 
-    def _possible_depth_orders(self, draft: Planned) -> list[tuple[int, ...]]:
+    def _possible_depth_orders(self, draft: Planned) -> list[_DepthOrder]:
         """The depth order and, for two unstacked objects, the reversed one if it is possible in the
         same split."""
         is_stacked = any(lower is not None for lower in draft.rests_on)
@@ -194,7 +200,7 @@ class AttributeSampler:
         relations = certain_relations(draft, self._vocabulary)
         return self._rule.place(draft.arrangement(self._tested), relations).split == draft.split
 
-    def _depth_cells(self, draft: Planned, depth_order: tuple[int, ...]) -> Cells:
+    def _depth_cells(self, draft: Planned, depth_order: _DepthOrder) -> Cells:
         cells = []
         for place, (value, category) in enumerate(draft.arrangement(self._tested)):
             rank = depth_order[place]
@@ -203,8 +209,8 @@ class AttributeSampler:
         return tuple(cells)
 
     def _choose_own_sides(
-        self, drafts: Sequence[Planned], depth_orders: Sequence[tuple[int, ...]]
-    ) -> list[tuple[OwnSide, ...]]:
+        self, drafts: Sequence[Planned], depth_orders: Sequence[_DepthOrder]
+    ) -> list[_OwnSides]:
         """The drafted own sides, or the opposite ones: each of two opposites is equally frequent
         for every category, place and depth of the object that looks."""
         if not any(draft.own_sides for draft in drafts):
@@ -220,7 +226,7 @@ class AttributeSampler:
         choices = choose(options, self._own_side_counts, self._stream)
         return [sides[choice] for sides, choice in zip(possible, choices, strict=True)]
 
-    def _possible_own_sides(self, draft: Planned) -> list[tuple[OwnSide, ...]]:
+    def _possible_own_sides(self, draft: Planned) -> list[_OwnSides]:
         """The own sides of a draft and their opposites, in all combinations that are in the same
         split."""
         # For each side, the drafted one or its opposite.
@@ -237,7 +243,7 @@ class AttributeSampler:
         return sorted(possible)
 
     def _own_side_cells(
-        self, draft: Planned, depth_order: tuple[int, ...], sides: Sequence[OwnSide]
+        self, draft: Planned, depth_order: _DepthOrder, sides: Sequence[OwnSide]
     ) -> Cells:
         cells = []
         for side in sides:
@@ -251,7 +257,7 @@ class AttributeSampler:
         return tuple(cells)
 
     def _choose_environments(
-        self, arrangements: Sequence[Arrangement], contents: Sequence[tuple[_Object, ...]]
+        self, arrangements: Sequence[Arrangement], contents: Sequence[_Contents]
     ) -> list[str]:
         """An environment for each scene, balanced overall and for each tested value and
         category."""

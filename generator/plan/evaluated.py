@@ -102,10 +102,11 @@ def design_name(holdout: Holdout) -> str:
 def empty_scenes(holdout: Holdout, vocabulary: Vocabulary) -> EvaluatedScenes:
     """The record of a design without its scenes."""
     design = design_of(holdout)
+    n_values = len(vocabulary.values(holdout.kind))
     return EvaluatedScenes(
         name=design_name(holdout),
         split=headline_split(design.rule(vocabulary, holdout)),
-        vocabulary=(len(vocabulary.values(holdout.kind)), len(vocabulary.objects)),
+        vocabulary=(n_values, len(vocabulary.objects)),
         trained=not holdout.is_empty,
         rotation=design.shares_scenes,
     )
@@ -174,7 +175,8 @@ def scenes_to_plan(
     """
     of_splits = []
     for part in parts:
-        split = headline_split(design_of(part.holdout).rule(vocabulary, part.holdout))
+        rule = design_of(part.holdout).rule(vocabulary, part.holdout)
+        split = headline_split(rule)
         counts = None if part.counts is None else {split: part.counts[split]}
         of_splits.append(WorldPart(part.holdout, counts))
     if exchange is None:
@@ -213,8 +215,12 @@ def _unseen_arrangements(bindings: Sequence[Binding]) -> list[Arrangement]:
     """Pairs of held-out bindings that stay held out if their objects exchange values."""
     held_out = set(bindings)
     arrangements: list[Arrangement] = []
-    for (value, category), (other_value, other_category) in combinations(bindings, 2):
+    for first, second in combinations(bindings, 2):
+        value, category = first
+        other_value, other_category = second
+        if value == other_value or category == other_category:
+            continue
         exchanged = {(value, other_category), (other_value, category)}
-        if value != other_value and category != other_category and exchanged <= held_out:
-            arrangements.append(((value, category), (other_value, other_category)))
+        if exchanged <= held_out:
+            arrangements.append((first, second))
     return arrangements

@@ -169,13 +169,16 @@ def plan_ladders(
 def _originals(vocabulary: Vocabulary, part: WorldPart, seed: int) -> Iterator[Planned]:
     """The two-object scenes that have an exchange twin, as many as half of the requested ones."""
     requested = (part.counts or {})[ALL]
-    n_planned, originals = requested, list[Planned]()
+    n_pairs = requested // 2
+    n_planned = requested
+    originals: list[Planned] = []
     # Some scenes can have no twin; then more are planned.
-    while len(originals) < requested // 2:
-        plan = plan_with_twins(vocabulary, [replace(part, counts={ALL: n_planned})], seed)
+    while len(originals) < n_pairs:
+        larger_part = replace(part, counts={ALL: n_planned})
+        plan = plan_with_twins(vocabulary, [larger_part], seed)
         originals = [scene for scene in plan if scene.exchange is not None and not scene.twin_of]
         n_planned *= 2
-    yield from originals[: requested // 2]
+    yield from originals[:n_pairs]
 
 
 def _with_distractors(
@@ -186,26 +189,28 @@ def _with_distractors(
     target_categories = {category for category, _ in original.objects}
     target_values = {attributes[kind] for _, attributes in original.objects}
     other_categories = [name for name in vocabulary.objects if name not in target_categories]
-    categories = stream.shuffled(other_categories)[: request.n_distractors]
-    distractors = [
-        (category, _draw_attributes(vocabulary, target_values, stream)) for category in categories
-    ]
+    distractors = []
+    for category in stream.shuffled(other_categories)[: request.n_distractors]:
+        attributes = _draw_attributes(vocabulary, target_values, stream)
+        distractors.append((category, attributes))
 
     # The targets stay in their order from left to right, so that the exchange keeps its meaning.
     n_objects = _TARGETS + request.n_distractors
-    first, second = stream.sample(range(n_objects), _TARGETS)
-    places = stream.shuffled([i for i in range(n_objects) if i not in (first, second)])
-    objects = dict(zip((first, second), original.objects, strict=True))
+    targets = stream.sample(range(n_objects), _TARGETS)
+    first, second = targets
+    places = stream.shuffled([i for i in range(n_objects) if i not in targets])
+    objects = dict(zip(targets, original.objects, strict=True))
     objects |= dict(zip(places, distractors, strict=True))
     ordered = tuple(objects[i] for i in range(n_objects))
 
     arrangement = tuple((attributes[kind], category) for category, attributes in ordered)
     appears_at = {first: 0, second: 0}
     if request.factor == DISTRACTORS:
-        appears_at |= {place: step for step, place in enumerate(places, 1)}
-    layout = draw_supported_layout(
-        [category for category, _ in ordered], appears_at, stream, vocabulary
-    )
+        # Each step adds a distractor.
+        for step, place in enumerate(places, 1):
+            appears_at[place] = step
+    categories = [category for category, _ in ordered]
+    layout = draw_supported_layout(categories, appears_at, stream, vocabulary)
     return original._replace(
         cluster_id=cluster_of(arrangement),
         objects=ordered,
@@ -241,7 +246,9 @@ def draw_supported_layout(
         layout = draw_layout(categories, stream, vocabulary)
         has_support = True
         for upper, lower in enumerate(layout.rests_on):
-            if lower is not None and appears_at.get(lower, 0) > appears_at.get(upper, 0):
+            if lower is None:
+                continue
+            if appears_at.get(lower, 0) > appears_at.get(upper, 0):
                 has_support = False
         if has_support:
             return layout

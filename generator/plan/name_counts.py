@@ -14,6 +14,8 @@ from generator.plan.balance import CellCounts, Cells
 T = TypeVar("T")
 VALUE, OBJECT = 0, 1
 """The two roles of names in a binding, which is a pair (value, object)."""
+PlaceAndRole = tuple[int, int]
+"""Which name of an arrangement: its place from left to right, and VALUE or OBJECT."""
 
 # What is counted.
 PLACE_COUNTS = "place"
@@ -146,9 +148,9 @@ class NameCounts(CellCounts):
             uses[name] += 1
         return uses
 
-    def crowded_names(self, arrangement: Arrangement, crowded: Set[int]) -> list[tuple[int, int]]:
-        """The names, as (place, role), that fill a cell of `crowded` that is still crowded."""
-        names = []
+    def crowded_names(self, arrangement: Arrangement, crowded: Set[int]) -> list[PlaceAndRole]:
+        """The names of an arrangement that fill a cell of `crowded` that is still crowded."""
+        names: list[PlaceAndRole] = []
         for place, binding in enumerate(arrangement):
             for role, name in enumerate(binding):
                 cells = self.name_cells(role, place)[name]

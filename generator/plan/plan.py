@@ -110,7 +110,8 @@ def _plan_part(
             continue
         # The first part has no number in its key: a world of one part keeps its plan when others
         # are added.
-        stream = Stream("plan", seed, *((split,) if number == 0 else (split, number)))
+        key: tuple[int | str, ...] = (split,) if number == 0 else (split, number)
+        stream = Stream("plan", seed, *key)
         sampler = AttributeSampler(rule, number, stream)
         try:
             bindings = None
@@ -139,9 +140,11 @@ def _plan_part(
 def count_splits(scenes: Iterable[Planned], rule: Rule) -> dict[str, int]:
     """The number of scenes in each split of a rule, whatever split they were planned for."""
     counts = dict.fromkeys(rule.splits, 0)
+    holdout = rule.holdout
     for scene in scenes:
-        relations = certain_relations(scene, rule.vocabulary) if rule.holdout.triples else ()
-        split = rule.place(scene.arrangement(rule.holdout.kind), relations).split
+        # Without held-out relations, no rule asks for relations, which take a while to derive.
+        relations = certain_relations(scene, rule.vocabulary) if holdout.triples else ()
+        split = rule.place(scene.arrangement(holdout.kind), relations).split
         if split is not None:
             counts[split] += 1
     return counts
@@ -155,10 +158,14 @@ def _check_possible(vocabulary: Vocabulary, part: WorldPart, objects: tuple[int,
     are not checked.
     """
     design = design_of(part.holdout)
-    if part.counts is None or not isinstance(design.rule(vocabulary, part.holdout), SplitPlan):
+    rule = design.rule(vocabulary, part.holdout)
+    if part.counts is None or not isinstance(rule, SplitPlan):
         return
-    least, most = max(objects[0], 2), objects[1]
-    values, categories = vocabulary.values(part.holdout.kind), list(vocabulary.objects)
+    fewest, most = objects
+    # Scenes of one object occur only in training.
+    least = max(fewest, 2)
+    values = vocabulary.values(part.holdout.kind)
+    categories = list(vocabulary.objects)
     may_lack = design.may_lack(part.holdout)
     for n in range(least, most + 1):
         for split in splits_without_scenes(part.holdout, values, categories, n):

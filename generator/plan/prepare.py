@@ -239,9 +239,11 @@ class Prepared:
         from generator.placement.scenes import place_scene
 
         has_failed = False
-        for scene in nlargest(_TRIAL_SCENES, plan, key=lambda scene: len(scene.objects)):
+        seed = self.options.seed
+        fullest = nlargest(_TRIAL_SCENES, plan, key=lambda scene: len(scene.objects))
+        for scene in fullest:
             try:
-                place_scene(scene, self.vocabulary, self.options.seed, 0, self.width, self.height)
+                place_scene(scene, self.vocabulary, seed, 0, self.width, self.height)
             except UserError:
                 if has_failed:
                     raise
@@ -476,8 +478,9 @@ def parse_turns(turns: str | float | Sequence[float] | None) -> tuple[float, ...
         degrees = tuple(float(part) for part in parts)
     except (TypeError, ValueError):
         degrees = ()
-    is_turn = [0 < turn < 360 for turn in degrees]
-    if not degrees or not all(is_turn) or len(set(degrees)) < len(degrees):
+    are_turns = all(0 < turn < 360 for turn in degrees)
+    has_repeats = len(set(degrees)) < len(degrees)
+    if not degrees or not are_turns or has_repeats:
         raise UserError(
             f"Expected --turns to be different degrees between 0 and 360, such as 180 or "
             f"90,180,270; got '{turns}'."
@@ -547,7 +550,8 @@ def _number_of_scenes(prepared: Prepared) -> str:
     """The number of scenes to plan, as people say it."""
     if prepared.is_grid:
         return "every arrangement of two objects"
-    total = sum(sum((part.counts or {}).values()) for part in prepared.parts)
+    totals = [sum((part.counts or {}).values()) for part in prepared.parts]
+    total = sum(totals)
     if prepared.ladder is not None:
         return f"{total:,} scenes with {prepared.ladder.steps} steps of {prepared.ladder.factor}"
     return f"{total:,} scenes"
@@ -562,7 +566,8 @@ def _sides(prepared: Prepared) -> str:
     viewpoints = f"{prepared.viewpoints} azimuth" + "s" * (prepared.viewpoints > 1)
     turns = ""
     if prepared.turns:
-        turns = " and their twins turned by " + ", ".join(f"{turn:g}°" for turn in prepared.turns)
+        degrees = ", ".join(f"{turn:g}°" for turn in prepared.turns)
+        turns = f" and their twins turned by {degrees}"
     return f", seen from {viewpoints}{turns}, in the places {places}"
 
 
@@ -574,7 +579,8 @@ def _name_of_views(prepared: Prepared) -> list[str]:
     if not is_default:
         words.append(f"v{prepared.viewpoints}")
     if prepared.turns:
-        words.append("t" + "_".join(f"{turn:g}" for turn in prepared.turns))
+        degrees = "_".join(f"{turn:g}" for turn in prepared.turns)
+        words.append(f"t{degrees}")
     return words
 
 
@@ -590,7 +596,9 @@ def _world_name(prepared: Prepared) -> str:
     words = []
     for text in holdout_options:
         without_default = text.removeprefix(f"{tested}:{vocabulary.category}=")
-        words.append(re.sub(r"[^A-Za-z0-9_]+", "-", without_default).strip("-"))
+        # What may be part of the name of a folder.
+        plain = re.sub(r"[^A-Za-z0-9_]+", "-", without_default)
+        words.append(plain.strip("-"))
     least, most = prepared.objects
     parts = [
         vocabulary.name,
@@ -651,7 +659,8 @@ def parse_resolution(text: str) -> tuple[int, int]:
     >>> parse_resolution("320x240")
     (320, 240)
     """
-    width, height = map(whole_number, text.split("x")) if text.count("x") == 1 else (None, None)
+    width_text, _, height_text = text.partition("x")
+    width, height = whole_number(width_text), whole_number(height_text)
     if width is None or height is None:
         raise UserError(
             f"Expected --resolution to be width x height such as 320x240, got '{text}'."
@@ -682,7 +691,8 @@ def parse_objects(text: str) -> tuple[int, int]:
     least_text, dots, most_text = text.partition("..")
     least = whole_number(least_text)
     most = whole_number(most_text) if dots else least
-    if least is None or most is None or not {least, most} <= set(range(1, MOST_OBJECTS + 1)):
+    possible = range(1, MOST_OBJECTS + 1)
+    if least is None or most is None or least not in possible or most not in possible:
         raise UserError(
             f"Expected --objects to be a number from 1 to {MOST_OBJECTS} or a range such as "
             f"3..{MOST_OBJECTS}, got '{text}'."

@@ -24,7 +24,7 @@ class TooFewScenesError(Exception):
     """Training scenes are too few to show the bindings that evaluation scenes need."""
 
 
-class _SceneObject(NamedTuple):
+class _ShownObject(NamedTuple):
     """An object of a training scene."""
 
     row: int
@@ -86,8 +86,8 @@ class _ShownBindings:
         self.times_shown = Counter(binding for arrangement in scenes for binding in arrangement)
 
     def add(self, binding: Binding, stream: Stream) -> None:
-        """Change one or two scenes so that a binding is shown, while all others stay shown; leave
-        the scenes as they are if that is impossible."""
+        """Change one or two scenes so that a binding is shown, while all others stay shown, or all
+        others that are needed; leave the scenes as they are if that is impossible."""
         dispensable = self._dispensable_objects(binding)
         changes = self._find_exchange(binding, dispensable, stream)
         if not changes and binding in self._needed:
@@ -95,7 +95,7 @@ class _ShownBindings:
         for row, new in changes.items():
             self._replace(row, new)
 
-    def _dispensable_objects(self, binding: Binding) -> list[_SceneObject]:
+    def _dispensable_objects(self, binding: Binding) -> list[_ShownObject]:
         """The objects that may go for a binding: those whose own binding is shown elsewhere too,
         and, for a needed binding, also those whose binding is not needed."""
         dispensable = []
@@ -103,11 +103,11 @@ class _ShownBindings:
             for place, present in enumerate(arrangement):
                 gives_way = binding in self._needed and present not in self._needed
                 if self.times_shown[present] > 1 or gives_way:
-                    dispensable.append(_SceneObject(row, place, present))
+                    dispensable.append(_ShownObject(row, place, present))
         return dispensable
 
     def _find_exchange(
-        self, binding: Binding, dispensable: list[_SceneObject], stream: Stream
+        self, binding: Binding, dispensable: list[_ShownObject], stream: Stream
     ) -> dict[int, Arrangement]:
         """Two scenes after an exchange of objects that shows a binding, by row; empty if none of
         those tried stays in training."""
@@ -130,7 +130,7 @@ class _ShownBindings:
         return {}
 
     def _find_replacement(
-        self, binding: Binding, dispensable: list[_SceneObject], stream: Stream
+        self, binding: Binding, dispensable: list[_ShownObject], stream: Stream
     ) -> dict[int, Arrangement]:
         """A scene in which a binding takes the place of another, by row; empty if there is none."""
         for row, place, _ in stream.shuffled(dispensable):

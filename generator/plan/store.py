@@ -71,12 +71,11 @@ class StoredPlan:
     def counts(self) -> dict[str, int]:
         """The number of scenes for each split, largest first; scenes of the grid are for no
         split."""
-        splits = read_table(self._path, columns=["split"])["split"].drop_null().to_pylist()
-        counts = Counter(splits)
-        return {
-            split: counts[split]
-            for split in sorted(counts, key=lambda split: (-counts[split], split))
-        }
+        column = read_table(self._path, columns=["split"])["split"]
+        counts = Counter(column.drop_null().to_pylist())
+        # By name among equals, so that the order does not depend on the scenes.
+        largest_first = sorted(counts, key=lambda split: (-counts[split], split))
+        return {split: counts[split] for split in largest_first}
 
     def assigned(self) -> dict[int, dict[str, Assigned]]:
         """The split and label order of each scene, by part and scene_id; empty over the grid."""
@@ -91,7 +90,8 @@ class StoredPlan:
                     continue
                 made_for = (row["split"], tuple(row["named"] or ()))
                 of_part = assigned.setdefault(row["part"], {})
-                of_part[row["scene_id"]] = shared.setdefault(made_for, Assigned(*made_for))
+                assignment = shared.setdefault(made_for, Assigned(*made_for))
+                of_part[row["scene_id"]] = assignment
         return assigned
 
 

@@ -142,7 +142,8 @@ def join_boxes(boxes: Sequence[Box], *, width: int, height: int, more: int) -> l
 def _extra_cost(pair: tuple[Box, Box], more: int) -> int:
     """The cost of the joined rectangle minus the costs of both."""
     first, second = pair
-    return _cost(_union(first, second), more) - _cost(first, more) - _cost(second, more)
+    cost_of_joined = _cost(_union(first, second), more)
+    return cost_of_joined - _cost(first, more) - _cost(second, more)
 
 
 def _cost(box: Box, more: int) -> int:
@@ -164,4 +165,11 @@ def _grow(box: Box, pixels: int, width: int, height: int) -> Box:
 
 def _union(a: Box, b: Box) -> Box:
     """The smallest rectangle that holds both."""
-    return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
+    left, top, right, bottom = a
+    other_left, other_top, other_right, other_bottom = b
+    return (
+        min(left, other_left),
+        min(top, other_top),
+        max(right, other_right),
+        max(bottom, other_bottom),
+    )

@@ -34,14 +34,16 @@ def exchanged(scene: Scene, exchange: Exchange) -> Scene:
     Objects stay listed from left to right. A moved object keeps its angle to the camera, so it
     shows the same side.
     """
-    first, second = scene.objects[exchange.first], scene.objects[exchange.second]
+    i, j = exchange.first, exchange.second
+    first, second = scene.objects[i], scene.objects[j]
     objects = list(scene.objects)
     if exchange.kind is None:
-        objects[exchange.first] = _moved(second, first.position, scene.camera)
-        objects[exchange.second] = _moved(first, second.position, scene.camera)
+        # The list follows the places, so each object moves in the list too.
+        objects[i] = _moved(second, first.position, scene.camera)
+        objects[j] = _moved(first, second.position, scene.camera)
     else:
-        objects[exchange.first] = _with_value_of(first, second, exchange.kind)
-        objects[exchange.second] = _with_value_of(second, first, exchange.kind)
+        objects[i] = _with_value_of(first, second, exchange.kind)
+        objects[j] = _with_value_of(second, first, exchange.kind)
     return replace(scene, objects=tuple(objects))
 
 
@@ -73,7 +75,10 @@ def with_room(objects: Objects, exchange: Exchange | None, vocabulary: Vocabular
             size = other_attributes[size_kind]
             combinations.append((category, {**attributes, size_kind: size}))
     largest = max(combinations, key=lambda obj: vocabulary.reach(*obj))
-    return tuple(largest if i in ends else obj for i, obj in enumerate(objects))
+    roomy = list(objects)
+    for i in ends:
+        roomy[i] = largest
+    return tuple(roomy)
 
 
 def _find_size_kind(vocabulary: Vocabulary) -> str:
@@ -87,21 +92,26 @@ def _find_size_kind(vocabulary: Vocabulary) -> str:
 
 def swapped(values: Sequence[str], exchange: Exchange) -> list[str]:
     """A copy of a list with an entry per object; the entries of the two objects are swapped."""
+    i, j = exchange.first, exchange.second
     new = list(values)
-    new[exchange.first], new[exchange.second] = new[exchange.second], new[exchange.first]
+    new[i], new[j] = values[j], values[i]
     return new
 
 
 def _with_value_of(obj: SceneObject, other: SceneObject, kind: str) -> SceneObject:
-    return replace(obj, attributes={**obj.attributes, kind: other.attributes[kind]})
+    attributes = {**obj.attributes, kind: other.attributes[kind]}
+    return replace(obj, attributes=attributes)
 
 
 def _moved(obj: SceneObject, position: Point, camera: Camera) -> SceneObject:
     """The object at another position, turned so that it shows the camera the same side."""
     turn = _towards(camera, position) - _towards(camera, obj.position)
-    return replace(obj, position=position, heading=round(obj.heading + turn, 6))
+    heading = round(obj.heading + turn, 6)
+    return replace(obj, position=position, heading=heading)
 
 
 def _towards(camera: Camera, position: Point) -> float:
     """The heading from a position to the camera, radians."""
-    return math.atan2(camera.position[1] - position[1], camera.position[0] - position[0])
+    x, y, _ = position
+    camera_x, camera_y, _ = camera.position
+    return math.atan2(camera_y - y, camera_x - x)

@@ -102,7 +102,9 @@ def _stacks_are_possible(
         if lower is None:
             continue
         # An object between the two in an order would have to be inside the stack.
-        if abs(upper - lower) != 1 or abs(depths[upper] - depths[lower]) != 1:
+        steps_across = abs(upper - lower)
+        steps_in_depth = abs(depths[upper] - depths[lower])
+        if steps_across != 1 or steps_in_depth != 1:
             return False
         if clumps and clumps[upper] != clumps[lower]:
             return False
@@ -131,8 +133,9 @@ def _clumps_are_possible(layout: HasLayout) -> bool:
     for first, second in combinations(all_members, 2):
         # Clumps that overlap in both orders would mix, and members of both would be near.
         overlap_across = _spans_overlap(first, second)
-        overlap_in_depth = _spans_overlap([depths[i] for i in first], [depths[i] for i in second])
-        if overlap_across and overlap_in_depth:
+        first_depths = [depths[i] for i in first]
+        second_depths = [depths[i] for i in second]
+        if overlap_across and _spans_overlap(first_depths, second_depths):
             return False
     return True
 
@@ -173,7 +176,8 @@ def draw_layout(
 
     # Of an inconsistent layout only the depth order is drawn again.
     for _ in range(_TRIES):
-        layout = Layout(_draw_depth_order(n, rests_on, stream), rests_on, clumps, own_sides)
+        depth_order = _draw_depth_order(n, rests_on, stream)
+        layout = Layout(depth_order, rests_on, clumps, own_sides)
         if is_consistent(layout, categories, vocabulary):
             return layout
     raise UserError(
@@ -212,8 +216,10 @@ def _is_further_behind(
     planned: HasLayout, vocabulary: Vocabulary, relation: Relation, i: int, j: int
 ) -> Truth:
     rules = vocabulary.placement
-    # With free orders, placement may draw another depth order.
-    if _are_stacked(planned, i, j) or rules.clearance < relation.margin or rules.orders == "free":
+    if _are_stacked(planned, i, j) or rules.clearance < relation.margin:
+        return None
+    if rules.orders == "free":
+        # Placement may draw another depth order.
         return None
     return planned.depth_order[i] > planned.depth_order[j]
 
@@ -223,7 +229,9 @@ def _is_near(
 ) -> Truth:
     if _are_stacked(planned, i, j):
         return True
-    return planned.clumps[i] == planned.clumps[j] if planned.clumps else None
+    if not planned.clumps:
+        return None
+    return planned.clumps[i] == planned.clumps[j]
 
 
 def _is_on_top(
@@ -271,8 +279,11 @@ def _has_row(members: Sequence[int], depths: Sequence[int]) -> bool:
     """Whether two or more objects of a clump lie between two others of it in both orders."""
     for i, j in combinations(members, 2):
         front, behind = sorted((depths[i], depths[j]))
-        between = [k for k in members if i < k < j and front < depths[k] < behind]
-        if len(between) >= 2:
+        n_between = 0
+        for k in members:
+            if i < k < j and front < depths[k] < behind:
+                n_between += 1
+        if n_between >= 2:
             return True
     return False
 
@@ -291,6 +302,7 @@ def _draw_stacks(
     in_stack: set[int] = set()
     for left in stream.shuffled(range(len(categories) - 1)):
         right = left + 1
+        # Three equally likely cases; in the third, both stand on the ground.
         lower, upper = ((left, right), (right, left), (left, left))[stream.below(3)]
         if lower == upper or in_stack & {left, right}:
             continue
@@ -320,9 +332,11 @@ def _draw_own_sides(
 
 def _draw_depth_order(n: int, rests_on: Sequence[int | None], stream: Stream) -> tuple[int, ...]:
     """Random ranks from front to behind in which the two objects of a stack are neighbours."""
+    # Each object on the ground begins a stack, of one object or two.
     stacks = [[i] for i in range(n) if not rests_on or rests_on[i] is None]
     for stack in stacks:
-        stack += [upper for upper, lower in enumerate(rests_on) if lower == stack[0]]
+        (lowest,) = stack
+        stack += [upper for upper, lower in enumerate(rests_on) if lower == lowest]
     rank_of_stack = stream.shuffled(range(len(stacks)))
     front_to_behind: list[int] = []
     for rank in range(len(stacks)):
@@ -343,7 +357,8 @@ def max_axis_offset(vocabulary: Vocabulary) -> float:
     by the margin, neither of the two is left or in front of the other, and both have the same
     relations to all other objects.
     """
-    return max(0.0, min([_MOST_AXIS_OFFSET, *_axis_offset_bounds(vocabulary)]))
+    bounds = [_MOST_AXIS_OFFSET, *_axis_offset_bounds(vocabulary)]
+    return max(0.0, min(bounds))
 
 
 def max_offset(vocabulary: Vocabulary) -> float:
@@ -353,11 +368,11 @@ def max_offset(vocabulary: Vocabulary) -> float:
 
 def _axis_offset_bounds(vocabulary: Vocabulary) -> Iterator[float]:
     """The largest offset along a ground direction that each relation allows, metres."""
-    top_radii = [
-        spec.top.radius * spec.size * min(vocabulary.scales)
-        for spec in vocabulary.objects.values()
-        if spec.top
-    ]
+    least_scale = min(vocabulary.scales)
+    top_radii = []
+    for spec in vocabulary.objects.values():
+        if spec.top:
+            top_radii.append(spec.top.radius * spec.size * least_scale)
     for relation in vocabulary.pair_relations.values():
         planned_by = relation.axis.planned_by
         if planned_by in ORDERS:
@@ -367,7 +382,8 @@ def _axis_offset_bounds(vocabulary: Vocabulary) -> Iterator[float]:
             yield min(relation.margin, spare) / 2
         elif planned_by == "clumps":
             # Two objects of a stack are near.
-            yield ((relation.distance or 0.0) - relation.margin) / 2 / _DIAGONAL
+            near = (relation.distance or 0.0) - relation.margin
+            yield near / 2 / _DIAGONAL
         elif planned_by == "stacks" and top_radii:
             yield (min(top_radii) - relation.margin) / _DIAGONAL
 

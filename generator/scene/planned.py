@@ -101,14 +101,18 @@ class Planned(NamedTuple):
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Planned":
         """The inverse of `to_row`. Raises KeyError, TypeError or ValueError for anything else."""
-        objects, exchange = row["objects"], row["exchange"]
+        objects, exchange, ladder = row["objects"], row["exchange"], row.get("ladder")
         rests_on = tuple(obj["rests_on"] for obj in objects)
         clumps = tuple(obj["clump"] for obj in objects)
         own_sides = row.get("own_sides") or ()
+        contents = []
+        for obj in objects:
+            # Arrow stores attributes as pairs (kind, value).
+            contents.append((obj["category"], dict(obj["attributes"])))
         return cls(
             **{name: row[name] for name in _SAME_IN_ROW},
             named=tuple(row["named"]),
-            objects=tuple((obj["category"], dict(obj["attributes"])) for obj in objects),
+            objects=tuple(contents),
             depth_order=tuple(obj["depth"] for obj in objects),
             rests_on=() if all(lower is None for lower in rests_on) else rests_on,
             clumps=() if None in clumps else clumps,
@@ -116,7 +120,7 @@ class Planned(NamedTuple):
             exchange=Exchange(**exchange) if exchange else None,
             azimuth=row.get("azimuth"),
             turn=row.get("turn"),
-            ladder=Ladder.from_row(row["ladder"]) if row.get("ladder") else None,
+            ladder=Ladder.from_row(ladder) if ladder else None,
         )
 
 

@@ -22,7 +22,9 @@ def axes(position: Point, target: Point) -> Axes:
     >>> right, back
     ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
     """
-    back = _unit((position[0] - target[0], position[1] - target[1], position[2] - target[2]))
+    x, y, z = position
+    target_x, target_y, target_z = target
+    back = _unit((x - target_x, y - target_y, z - target_z))
     # Level, since up is +z: a camera never rolls.
     right = _unit((-back[1], back[0], 0.0))
     up = (
@@ -55,7 +57,8 @@ def project(
     >>> project(camera, 0.0, 1.0, 0.0, 320, 240)
     (160.0, 120.0, 3.0)
     """
-    from_camera = (x - camera.position[0], y - camera.position[1], z - camera.position[2])
+    camera_x, camera_y, camera_z = camera.position
+    from_camera = (x - camera_x, y - camera_y, z - camera_z)
     right, up, back = axes(camera.position, camera.target)
     depth = -_dot(from_camera, back)
     focal = _focal_pixels(camera, width, height)
@@ -107,11 +110,8 @@ def unproject(
     (0.0, 1.0, 0.0)
     """
     x, y, z = ray(camera, column, row, width, height)
-    return (
-        camera.position[0] + depth * x,
-        camera.position[1] + depth * y,
-        camera.position[2] + depth * z,
-    )
+    camera_x, camera_y, camera_z = camera.position
+    return (camera_x + depth * x, camera_y + depth * y, camera_z + depth * z)
 
 
 def _focal_pixels(camera: Camera, width: int, height: int) -> float:

@@ -21,21 +21,22 @@ Truth = bool | None
 def poses_of(scene: Scene, vocabulary: Vocabulary) -> list[Pose]:
     """The poses of a scene's objects, from which the rules of space compute margins."""
     ground = ground_directions(scene.camera)
+    right, behind = ground["right"], ground["behind"]
     poses = []
     for obj in scene.objects:
+        # An object without a flat top has one of no size, on which nothing can rest.
         top_height, top_radius = vocabulary.top(obj.category, obj.attributes) or (0.0, 0.0)
         facing = front_direction(obj, vocabulary)
-        poses.append(
-            Pose(
-                right=along(ground["right"], obj.position),
-                behind=along(ground["behind"], obj.position),
-                foot=obj.position[2],
-                top_height=top_height,
-                top_radius=top_radius,
-                facing_right=along(ground["right"], facing),
-                facing_behind=along(ground["behind"], facing),
-            )
+        pose = Pose(
+            right=along(right, obj.position),
+            behind=along(behind, obj.position),
+            foot=obj.position[2],
+            top_height=top_height,
+            top_radius=top_radius,
+            facing_right=along(right, facing),
+            facing_behind=along(behind, facing),
         )
+        poses.append(pose)
     return poses
 
 
@@ -89,10 +90,11 @@ def scene_graph(scene: Scene, vocabulary: Vocabulary) -> nx.MultiDiGraph:
         graph.add_node(index, category=obj.category, attributes=obj.attributes)
     poses = poses_of(scene, vocabulary)
     for name, relation in vocabulary.pair_relations.items():
-        axis, distance = relation.axis, relation.distance or 0.0
+        distance = relation.distance or 0.0
         for i, j in permutations(range(len(poses)), 2):
-            margin = axis.margin(name, (poses[i], poses[j]), distance)
-            graph.add_edge(i, j, key=name, margin=margin, holds=decided(margin, relation))
+            margin = relation.axis.margin(name, (poses[i], poses[j]), distance)
+            holds = decided(margin, relation)
+            graph.add_edge(i, j, key=name, margin=margin, holds=holds)
     return graph
 
 
@@ -113,22 +115,23 @@ def scene_row(
     """
     objects = []
     for obj, (box, visible_fraction) in zip(scene.objects, boxes, strict=True):
-        objects.append(
-            {
-                "category": obj.category,
-                "attributes": obj.attributes,
-                "amodal_box": list(box),
-                "visible_fraction": visible_fraction,
-            }
-        )
-    edges = scene_graph(scene, vocabulary).edges(keys=True, data="holds")
+        row = {
+            "category": obj.category,
+            "attributes": obj.attributes,
+            "amodal_box": list(box),
+            "visible_fraction": visible_fraction,
+        }
+        objects.append(row)
+    relations = []
+    # An undecided relation is not listed, like one that does not hold.
+    for i, j, name, holds in scene_graph(scene, vocabulary).edges(keys=True, data="holds"):
+        if holds:
+            relations.append({"subject": i, "relation": name, "object": j})
     return {
         "scene_id": job.scene_id,
         "cluster_id": job.cluster_id,
         "twin_of": job.twin_of,
         "objects": objects,
-        "relations": [
-            {"subject": i, "relation": name, "object": j} for i, j, name, holds in edges if holds
-        ],
+        "relations": relations,
         "scene": scene.to_json(),
     }

@@ -70,9 +70,8 @@ def first_step(scene: Scene, planned: Planned) -> Scene:
     """
     assert planned.ladder is not None
     magnitudes = planned.ladder.magnitudes
-    hardest = planned.ladder._replace(
-        step=len(steps_of_images(planned.ladder)) - 1, is_exchanged=False
-    )
+    last_step = len(steps_of_images(planned.ladder)) - 1
+    hardest = planned.ladder._replace(step=last_step, is_exchanged=False)
     if hardest.factor == SIZE:
         scene = _with_area(scene, magnitudes[-1] / magnitudes[0])
     return _with_contents(scene, planned, hardest, range(len(planned.objects)))
@@ -141,6 +140,7 @@ def own_place(planned: Planned) -> int:
 
 def _with_area(scene: Scene, factor: float) -> Scene:
     """The scene with a focal length that changes the image area of each object by a factor."""
+    # Lengths in the image grow with the lens, so areas grow with its square.
     lens = round(scene.camera.lens * math.sqrt(factor), 3)
     return replace(scene, camera=replace(scene.camera, lens=lens))
 
@@ -148,13 +148,15 @@ def _with_area(scene: Scene, factor: float) -> Scene:
 def _with_contents(posed: Scene, planned: Planned, ladder: Ladder, poses: Sequence[int]) -> Scene:
     """A scene with the contents of a step, and its rung. `poses`: the object of `posed` that each
     object has its pose from."""
+    contents = ladder_contents(planned, ladder)
     objects = []
-    for (category, attributes), place in zip(ladder_contents(planned, ladder), poses, strict=True):
+    for (category, attributes), place in zip(contents, poses, strict=True):
         pose = posed.objects[place]
         objects.append(SceneObject(category, attributes, pose.position, pose.heading))
     first, second = (ladder.present.index(target) for target in ladder.targets)
-    rung = Rung(ladder.factor, ladder.magnitude, (first, second))
+    magnitude = ladder.magnitude
     if ladder.factor == CAPTION_LENGTH:
         # The items of all steps are about one image.
-        rung = Rung(ladder.factor, ladder.magnitudes[-1], (first, second))
+        magnitude = ladder.magnitudes[-1]
+    rung = Rung(ladder.factor, magnitude, (first, second))
     return replace(posed, objects=tuple(objects), rung=rung)

@@ -60,9 +60,11 @@ def turned(scene: Scene, degrees: float, vocabulary: Vocabulary) -> Scene:
 
 
 def _turned_point(point: Point, degrees: float, about: Point) -> Point:
-    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    x, y = point[0] - about[0], point[1] - about[1]
+    angle = math.radians(degrees)
+    cos, sin = math.cos(angle), math.sin(angle)
+    middle_x, middle_y, _ = about
+    x, y = point[0] - middle_x, point[1] - middle_y
     # Adding 0 makes 0 of -0, which would be written as another number.
-    turned_x = round(about[0] + x * cos - y * sin, 6) + 0.0
-    turned_y = round(about[1] + x * sin + y * cos, 6) + 0.0
+    turned_x = round(middle_x + x * cos - y * sin, 6) + 0.0
+    turned_y = round(middle_y + x * sin + y * cos, 6) + 0.0
     return (turned_x, turned_y, point[2])

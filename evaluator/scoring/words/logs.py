@@ -181,8 +181,9 @@ def _true_rows(named: QuestionId, rows: Candidates) -> list[int] | None:
     options = named.options
     if len(options) > MOST or len(set(options)) < len(options):
         return None
-    if any(row >= len(rows.item) or rows.item[row] != named.item for row in options):
-        return None
+    for row in options:
+        if row >= len(rows.item) or rows.item[row] != named.item:
+            return None
     true_rows = [row for row in options if rows.truth[row]]
     # A single option is asked by yes or no, and may be false.
     if len(options) > 1 and len(true_rows) != 1:

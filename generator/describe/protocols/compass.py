@@ -104,7 +104,9 @@ def _atom_changes(draft: Draft, form: Form, atom: Atom) -> Iterator[Foil]:
         values = _absent_values(draft, form, atom)
     for value in draft.stream.shuffled(values)[:_MOST_VALUES_TRIED]:
         foil = draft.foils.replace_atom(form, atom, value, atom.type)
-        if draft.accepts(_primitive(foil.form, atom), _primitive(form, atom)):
+        decomposed_foil = _primitive(foil.form, atom)
+        decomposed_caption = _primitive(form, atom)
+        if draft.accepts(decomposed_foil, decomposed_caption):
             yield foil
 
 
@@ -245,7 +247,8 @@ class Skill(Protocol):
         return draft.walk(cell, sayable, apart=apart, within=within)
 
     def _write_targeted(self, skill: str, draft: Draft, form: Form) -> Iterator[Item | None]:
-        foils = draft.select_foils(self._draw_foils(skill, draft, form), form, _N_FOILS)
+        drawn = self._draw_foils(skill, draft, form)
+        foils = draft.select_foils(drawn, form, _N_FOILS)
         yield draft.make_item("targeted", skill, form, foils)
 
     def _draw_foils(self, skill: str, draft: Draft, form: Form) -> Iterator[Foil]:
@@ -254,7 +257,8 @@ class Skill(Protocol):
         atoms = draft.substitutes.atoms(form, (skill,))
         values_left = []
         for atom in atoms:
-            values_left.append(draft.stream.shuffled(self._values(draft, form, atom)))
+            values = self._values(draft, form, atom)
+            values_left.append(draft.stream.shuffled(values))
         weights = [1.0] * len(atoms)
         for _ in range(_MOST_DRAWS):
             for number, values in enumerate(values_left):

@@ -72,7 +72,9 @@ class Systematicity(Protocol):
     def survey(self, scene: DescribedScene, stream: Stream) -> None:
         """Record the numbers of compounds for which a scene gives items."""
         for subject, n_compounds, make_items in self._questions(scene, stream, self._uncounted):
-            of_split = self._possible.setdefault(subject, {}).setdefault(scene.split, {})
+            of_subject = self._possible.setdefault(subject, {})
+            # Also a split in which no scene can be asked counts: then none has the question.
+            of_split = of_subject.setdefault(scene.split, {})
             if make_items():
                 of_split.setdefault(scene.scene_id, set()).add(n_compounds)
 
@@ -159,7 +161,9 @@ def _make_items(
 
 def _draw_compounds(draft: Draft, n: int) -> Form | None:
     """Draw `n` objects with their tested values; for unseen atoms, with at least one of them."""
-    form = draft.walk(Cell("OA", n, n, 0), lambda obj: [draft.tested])
+    # n objects with one attribute each, no relations.
+    cell = Cell("OA", n, n, 0)
+    form = draft.walk(cell, lambda obj: [draft.tested])
     if form is None:
         return None
     if draft.scene.split == UNSEEN_ATOMS and not names_absent(form, draft.holdout):
@@ -216,7 +220,8 @@ def _draw_split_compound(draft: Draft, form: Form, absent: Sequence[str]) -> Foi
 def _draw_split_relation(draft: Draft, form: Form, absent: Sequence[str]) -> Foil:
     """Split a relation by two random atoms; `absent` are categories that the scene lacks."""
     changes = []
-    for atom in draft.stream.sample(draft.substitutes.atoms(form), 2):
+    atoms = draft.substitutes.atoms(form)
+    for atom in draft.stream.sample(atoms, 2):
         own = draft.substitutes.value(form, atom)
         if atom.type == "object":
             false_value = draft.pick(absent)

@@ -5,7 +5,7 @@ import numpy as np
 import OpenEXR
 
 from generator.dataset.outputs import Box
-from generator.render.blender.textures import Nodes
+from generator.render.blender.nodes import Nodes
 from generator.render.blender.versions import (
     DIFFUSE_COLOR,
     ENVIRONMENT,

@@ -16,10 +16,12 @@ from generator.render.blender.materials import (
     water_material,
 )
 from generator.render.blender.meshes import MeshBuilder, moved
+from generator.render.blender.nodes import Nodes, Socket
 from generator.render.blender.photo import Photo
-from generator.render.blender.scenery import FACING_CAMERA, Terrain, build_prop, build_room
+from generator.render.blender.props import FACING_CAMERA, build_prop
+from generator.render.blender.room import build_room
 from generator.render.blender.surroundings import PROPS_FACTOR, Sight, Surroundings, draw_place
-from generator.render.blender.textures import Nodes, Socket
+from generator.render.blender.terrain import Terrain
 from generator.scene.scene import Scene
 from generator.vocabulary.environments import Environment, PropSpec, SkySpec, color_of
 from generator.vocabulary.materials import FloorSpec, WallSpec
@@ -113,7 +115,8 @@ class Landscapes:
         if yaw:
             key = (*key, f"{yaw:g}")
         if environment.room:
-            for panel, color in build_room(environment.room, camera_distance, Stream(*key)):
+            room = build_room(environment.room, camera_distance, Stream(*key))
+            for panel, color in room:
                 builder.add(panel, (*color, 1.0), slot=_PAINTED)
         for group, props in environment.props.items():
             _scatter(
@@ -171,7 +174,8 @@ def _scatter(
                 # The square root makes the density the same everywhere in a sector of a circle.
                 from_camera = math.sqrt(stream.uniform(near * near, far * far))
                 ahead = from_camera - camera_distance
-                right = stream.uniform(-1, 1) * (1 + _OPENING * (ahead + camera_distance))
+                half_breadth = 1 + _OPENING * (ahead + camera_distance)
+                right = stream.uniform(-1, 1) * half_breadth
             height, _ = terrain.at(right, ahead)
             is_dry = height > _UNDER_WATER
             if sight is not None and sight.is_shaded_by(right, ahead, size):
@@ -237,7 +241,8 @@ def build_sky(name: str, light: float, *, look: SkySpec | None, yaw: float) -> b
         nodes = Nodes(tree)
         visible = nodes.add("Background", Color=_sky_color(nodes, look, yaw))
         mix = nodes.mix_shaders(background, visible)
-        nodes.set(mix.inputs["Fac"], nodes.add("LightPath").outputs["Is Camera Ray"])
+        from_camera = nodes.add("LightPath").outputs["Is Camera Ray"]
+        nodes.set(mix.inputs["Fac"], from_camera)
         nodes.set(tree.nodes["World Output"].inputs["Surface"], mix.outputs[0])
     return world
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import bpy
 
-from generator.render.blender.meshes import PAINT
-from generator.render.blender.textures import Nodes, Rgb, Socket, clear_texture, set_texture
+from generator.render.blender.meshes import PAINT, Rgb, shaded
+from generator.render.blender.nodes import Nodes, Socket
+from generator.render.blender.textures import clear_texture, set_texture
 from generator.scene.scene import SceneObject
 from generator.vocabulary.environments import GroundSpec, color_of
 from generator.vocabulary.schema import Vocabulary
@@ -47,9 +48,10 @@ def set_inputs(material: bpy.types.Material, inputs: Mapping[str, Any]) -> None:
         material: A material of `new_material`, new or of an earlier scene.
         inputs: As of `material_inputs`; docs/vocabularies.md explains each.
     """
-    red, green, blue = inputs.get("linear", _BLACK)
+    linear = inputs.get("linear", _BLACK)
     albedo = inputs.get("albedo", 1.0)
-    color = (red / 255 * albedo, green / 255 * albedo, blue / 255 * albedo)
+    red, green, blue = (channel / 255 * albedo for channel in linear)
+    color = (red, green, blue)
     shader = material.node_tree.nodes["Principled BSDF"].inputs
     shader["Base Color"].default_value = (*color, 1.0)
 
@@ -77,6 +79,7 @@ def _set_metal(material: bpy.types.Material, inputs: Mapping[str, Any], color: R
     brushed = inputs["brushed"]
     # The lobes replace the metal of the Principled BSDF, whose gloss changes with the angle.
     nodes["Principled BSDF"].inputs["Metallic"].default_value = 0.0
+    # "Metal" mixes the lobes into the surface, "Lobes" the brushed into the polished one.
     nodes["Metal"].inputs["Fac"].default_value = inputs["metallic"]
     nodes["Lobes"].inputs["Fac"].default_value = brushed["share"]
     _set_gloss(nodes["Polished"], color, roughness=inputs["roughness"])
@@ -105,12 +108,14 @@ def _add_metal(nodes: Nodes) -> None:
     """
     polished = _add_gloss(nodes, "Polished")
     brushed = _add_gloss(nodes, "Brushed")
-    _cover(nodes, nodes.mix_shaders(polished, brushed, "Lobes"), "Metal")
+    lobes = nodes.mix_shaders(polished, brushed, "Lobes")
+    _cover(nodes, lobes, "Metal")
 
 
 def _add_glaze(nodes: Nodes) -> None:
     """Add a white gloss over everything, stronger at grazing angles (Fresnel)."""
-    cover = _cover(nodes, _add_gloss(nodes, "Glaze"), "Glazed")
+    glaze = _add_gloss(nodes, "Glaze")
+    cover = _cover(nodes, glaze, "Glazed")
     fresnel = nodes.add("Fresnel", "Fresnel")
     nodes.set(cover.inputs["Fac"], fresnel.outputs[0])
 
@@ -162,7 +167,8 @@ def ground_material(name: str, look: GroundSpec) -> bpy.types.Material:
     painted = nodes.mix(paint["Alpha"], ground, paint["Color"])
     nodes.set(shader["Base Color"], painted)
     if look.bumps:
-        nodes.set(shader["Normal"], nodes.bump(grain, look.bumps, 0.1 * look.grain))
+        normal = nodes.bump(grain, strength=look.bumps, depth=0.1 * look.grain)
+        nodes.set(shader["Normal"], normal)
     return material
 
 
@@ -215,12 +221,11 @@ def _spots(nodes: Nodes, place: Socket, look: GroundSpec) -> Socket:
 def _bricks(nodes: Nodes, place: Socket, look: GroundSpec) -> Socket:
     """Paving stones, each row shifted by half a stone, or plates."""
     stone, joint = (color_of(color) for color in look.colors)
-    dark_stone = [_SHADE * channel for channel in stone]
-    node = nodes.add(
-        "TexBrick", Vector=place, Scale=1 / look.grain, Mortar_Size=_JOINT, Mortar=(*joint, 1.0)
-    )
+    stones_per_metre = 1 / look.grain
+    node = nodes.add("TexBrick", Vector=place, Scale=stones_per_metre, Mortar_Size=_JOINT)
+    nodes.set(node.inputs["Mortar"], (*joint, 1.0))
     nodes.set(node.inputs["Color1"], (*stone, 1.0))
-    nodes.set(node.inputs["Color2"], (*dark_stone, 1.0))
+    nodes.set(node.inputs["Color2"], (*shaded(stone, _SHADE), 1.0))
     nodes.set(node.inputs["Brick Width"], 1.0)
     nodes.set(node.inputs["Row Height"], 1.0)
     node.offset = 0.5 if look.pattern == "paving" else 0.0

@@ -306,7 +306,8 @@ def _read_surfaces() -> tuple[np.ndarray, np.ndarray, list[str]]:
         obj.data.calc_loop_triangles()
         points = read_vectors(obj.data.vertices, "co", np.float32)
         corners = read_vectors(obj.data.loop_triangles, "vertices", np.int32)
-        vertices.append(points @ world_from_mesh[:3, :3].T + world_from_mesh[:3, 3])
+        rotation, translation = world_from_mesh[:3, :3], world_from_mesh[:3, 3]
+        vertices.append(points @ rotation.T + translation)
         triangles.append(corners + n_vertices)
         n_vertices += len(points)
         n_triangles += len(corners)
@@ -351,7 +352,8 @@ def _has_area(points: np.ndarray, corners: np.ndarray) -> bool:
     """Whether any triangle is more than a line; numbers that are not finite count, since they are
     refused later."""
     first, second, third = (points[corners[:, i]] for i in range(3))
-    doubled_areas = np.linalg.norm(np.cross(second - first, third - first), axis=1)
+    across = np.cross(second - first, third - first)
+    doubled_areas = np.linalg.norm(across, axis=1)
     return not (doubled_areas == 0).all()
 
 

@@ -14,8 +14,12 @@ Vector = tuple[float, float, float]
 """x, y and z, metres."""
 Color = tuple[float, float, float, float]
 """Linear red, green and blue, and the share by which they cover the ground's own colour."""
+Rgb = tuple[float, float, float]
+"""Linear red, green and blue, 0..1."""
 PolygonMesh = tuple[Sequence[Vector], Sequence[Sequence[int]]]
 """Vertices, and faces as lists of vertex numbers, counter-clockwise from outside."""
+Colored = tuple[PolygonMesh, Rgb]
+"""A mesh and its colour."""
 PAINT = "paint"
 """The name of the colour attribute; Cycles treats "color" specially."""
 
@@ -106,7 +110,8 @@ class MeshBuilder:
         mesh.polygons.foreach_set("material_index", self._slots)
         mesh.polygons.foreach_set("use_smooth", self._smooth)
         colors = mesh.color_attributes.new(PAINT, "FLOAT_COLOR", "CORNER")
-        colors.data.foreach_set("color", np.array(self._corner_colors, np.float32).ravel())
+        corner_colors = np.array(self._corner_colors, np.float32)
+        colors.data.foreach_set("color", corner_colors.ravel())
         mesh.update()
         return mesh
 
@@ -174,7 +179,10 @@ def lump(
     vertices = []
     for direction in directions:
         distance = 1 - stream.uniform(0, rough)
-        x, y, z = (center[i] + distance * direction[i] * radii[i] for i in range(3))
+        x, y, z = (
+            middle + distance * component * radius
+            for middle, component, radius in zip(center, direction, radii, strict=True)
+        )
         vertices.append((x, y, z))
 
     # Fans about the top and the bottom, and two triangles for each side between two rings.
@@ -196,7 +204,8 @@ def lump(
 def _direction(from_top: float, turn: float) -> Vector:
     """The unit vector at an angle from the vertical and a turn about it, radians."""
     out = math.sin(from_top)
-    return out * math.cos(turn), out * math.sin(turn), math.cos(from_top)
+    x, y = out * math.cos(turn), out * math.sin(turn)
+    return x, y, math.cos(from_top)
 
 
 def box(center: Vector, size: Vector) -> PolygonMesh:
@@ -210,12 +219,13 @@ def box(center: Vector, size: Vector) -> PolygonMesh:
         A closed mesh of six faces.
     """
     x, y, z = center
-    half_x, half_y, half_z = size[0] / 2, size[1] / 2, size[2] / 2
+    half_x, half_y, half_z = (edge / 2 for edge in size)
     vertices = []
-    for up in (-1, 1):
-        for along in (-1, 1):
-            for across in (-1, 1):
-                vertices.append((x + across * half_x, y + along * half_y, z + up * half_z))
+    for corner_z in (z - half_z, z + half_z):
+        for corner_y in (y - half_y, y + half_y):
+            for corner_x in (x - half_x, x + half_x):
+                vertices.append((corner_x, corner_y, corner_z))
+    # Each face by the numbers of its corners, counter-clockwise from outside.
     bottom, top = [0, 2, 3, 1], [4, 5, 7, 6]
     front, back = [0, 1, 5, 4], [2, 6, 7, 3]
     left, right = [0, 4, 6, 2], [1, 3, 7, 5]
@@ -232,11 +242,17 @@ def moved(mesh: PolygonMesh, *, place: Vector, size: float, turn: float) -> Poly
         turn: Radians, counter-clockwise seen from above.
     """
     vertices, faces = mesh
+    place_x, place_y, place_z = place
     cos = math.cos(turn) * size
     sin = math.sin(turn) * size
     moved_vertices = []
     for x, y, z in vertices:
-        moved_x = x * cos - y * sin + place[0]
-        moved_y = x * sin + y * cos + place[1]
-        moved_vertices.append((moved_x, moved_y, z * size + place[2]))
+        moved_x = x * cos - y * sin + place_x
+        moved_y = x * sin + y * cos + place_y
+        moved_vertices.append((moved_x, moved_y, z * size + place_z))
     return moved_vertices, faces
+
+
+def shaded(color: Rgb, factor: float) -> Rgb:
+    """A colour times a factor."""
+    return color[0] * factor, color[1] * factor, color[2] * factor

@@ -9,7 +9,7 @@ from scipy import ndimage
 
 from generator.assets.sets import panorama_file
 from generator.render.blender.materials import new_material
-from generator.render.blender.textures import Nodes, Socket
+from generator.render.blender.nodes import Nodes, Socket
 from generator.scene.scene import Camera
 from generator.vocabulary.environments import PhotoSpec
 
@@ -103,7 +103,8 @@ class Photo:
             # For the camera the whole panorama, for all other rays its share of the light.
             from_camera = nodes.add("LightPath").outputs["Is Camera Ray"]
             panorama_share = nodes.compute("MAXIMUM", from_camera, 1 - even_share)
-            color = nodes.mix(panorama_share, tuple(map(float, mean_light)), color)
+            even_color = tuple(map(float, mean_light))
+            color = nodes.mix(panorama_share, even_color, color)
         nodes.set(world.node_tree.nodes["Background"].inputs["Color"], color)
         return world
 
@@ -115,11 +116,12 @@ class Photo:
         for half_side in (_NEAR, _FAR):
             for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
                 corners.append((x * half_side, y * half_side, 0.0))
+        small_square = (0, 1, 2, 3)
         frame = []
-        for i in range(4):
+        for i in small_square:
             following = (i + 1) % 4
             frame.append((i, i + 4, following + 4, following))
-        mesh.from_pydata(corners, [], [(0, 1, 2, 3), *frame])
+        mesh.from_pydata(corners, [], [small_square, *frame])
 
         material = new_material(name)
         nodes = Nodes(material.node_tree)
@@ -128,7 +130,8 @@ class Photo:
         from_eye.operation = "SUBTRACT"
         self._eye = from_eye.inputs[1]
         color = self._look_up(nodes, from_eye.outputs[0], strength)
-        matt = nodes.add("BsdfDiffuse", Color=_add_contact_shadow(nodes, color))
+        shadowed = _add_contact_shadow(nodes, color)
+        matt = nodes.add("BsdfDiffuse", Color=shadowed)
         nodes.set(nodes.surface, matt.outputs["BSDF"])
         mesh.materials.append(material)
         return mesh
@@ -174,7 +177,9 @@ def _new_image(name: str, panorama: np.ndarray) -> bpy.types.Image:
     """An image of Blender with the pixels [h, w, 3], lowest row first."""
     height, width, _ = panorama.shape
     image = bpy.data.images.new(name, width, height, float_buffer=True, is_data=True)
-    opaque = np.pad(panorama, ((0, 0), (0, 0), (0, 1)), constant_values=1.0)
+    # Blender's pixels have an alpha channel too.
+    opaque = np.ones((height, width, 4), panorama.dtype)
+    opaque[..., :3] = panorama
     image.pixels.foreach_set(opaque.ravel())
     image.update()
     return image
@@ -193,8 +198,10 @@ def _enlarge(panorama: np.ndarray) -> np.ndarray:
     channels = []
     for i in range(3):
         # Columns go round the horizon; rows end at the zenith and the nadir.
-        widened = ndimage.zoom(panorama[..., i], (1, factor), mode="grid-wrap", **options)
-        channels.append(ndimage.zoom(widened, (factor, 1), mode="nearest", **options))
+        channel = panorama[..., i]
+        widened = ndimage.zoom(channel, (1, factor), mode="grid-wrap", **options)
+        enlarged = ndimage.zoom(widened, (factor, 1), mode="nearest", **options)
+        channels.append(enlarged)
     return np.stack(channels, axis=-1)
 
 

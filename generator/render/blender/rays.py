@@ -73,12 +73,16 @@ class RayMesh:
         first, second, third = np.moveaxis(corner_normals, 1, 0)
         shading = (1 - u - v) * first + u * second + v * third
 
-        # The triangle's own normal, on either side, tells from which side the ray comes.
+        # The triangle's own normal, on either side, tells from which side the ray comes. A shading
+        # normal on the other side is turned round.
         triangle = intersections["Ng"][hit]
-        is_back = _dots(triangle, directions[hit]) * _dots(triangle, shading) > 0
+        along_ray = _dots(triangle, directions[hit])
+        along_shading = _dots(triangle, shading)
+        is_back = along_ray * along_shading > 0
         shading[is_back] *= -1
+        lengths = np.linalg.norm(shading, axis=-1, keepdims=True)
         normals = np.zeros(directions.shape)
-        normals[hit] = shading / np.linalg.norm(shading, axis=-1, keepdims=True)
+        normals[hit] = shading / lengths
         return depths, normals
 
 
@@ -120,20 +124,21 @@ class PosedMesh:
             0 if the outline lies outside the image.
         """
         scaled = self._mesh.vertices * self._scale
-        x, y, z = (_turned(scaled, self._heading) + self._position).T
+        posed = _turned(scaled, self._heading) + self._position
+        x, y, z = posed.T
         column, row, _ = project(self._camera, x, y, z, self._width, self._height)
-        return (
-            min(max(math.floor(column.min()), 0), self._width),
-            min(max(math.floor(row.min()), 0), self._height),
-            max(min(math.ceil(column.max()), self._width), 0),
-            max(min(math.ceil(row.max()), self._height), 0),
-        )
+        left = _clipped(math.floor(column.min()), self._width)
+        top = _clipped(math.floor(row.min()), self._height)
+        right = _clipped(math.ceil(column.max()), self._width)
+        bottom = _clipped(math.ceil(row.max()), self._height)
+        return left, top, right, bottom
 
     def center(self) -> tuple[float, float]:
         """Return column and row of the middle of the mesh: at half its height above the point it
         stands on."""
         x, y, z = self._position
-        middle = z + self._scale * float(self._mesh.vertices[:, 2].max()) / 2
+        unit_height = float(self._mesh.vertices[:, 2].max())
+        middle = z + self._scale * unit_height / 2
         column, row, _ = project(self._camera, x, y, middle, self._width, self._height)
         return column, row
 
@@ -224,6 +229,7 @@ def check_flat_tops(vocabulary: Vocabulary, meshes: Mapping[str, RayMesh]) -> No
     for name, declared in vocabulary.objects.items():
         mesh = meshes[name]
         if declared.top is not None:
+            # Flat: as high within the radius as anywhere. Rays start above every unit mesh.
             highest = float(mesh.vertices[:, 2].max())
             lowest = min(_heights(mesh, declared.top.radius, start=10.0))
             errors = [abs(height - declared.top.height) for height in (highest, lowest)]
@@ -258,6 +264,11 @@ def _heights(mesh: RayMesh, radius: float, *, start: float) -> np.ndarray:
     directions = np.tile((0.0, 0.0, way), (len(origins), 1))
     depths, _ = mesh.hits(origins, directions)
     return start + way * depths
+
+
+def _clipped(place: int, length: int) -> int:
+    """A place along a side of the image, moved to the side's nearest end if it is outside."""
+    return min(max(place, 0), length)
 
 
 def _dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -298,7 +309,8 @@ def trace_objects(scene: Scene, caster: RayCaster) -> PixelOutputs:
         left, top, right, bottom = amodal_boxes[i]
         rows, columns = np.mgrid[top:bottom, left:right].reshape(2, -1)
         object_depths, object_normals = posed.hits(rows, columns)
-        amodal_pixels.append(int(np.isfinite(object_depths).sum()))
+        is_hit = np.isfinite(object_depths)
+        amodal_pixels.append(int(is_hit.sum()))
         nearer = object_depths < depth[rows, columns]
         pixels = rows[nearer], columns[nearer]
         mask[pixels] = i + 1
@@ -311,19 +323,20 @@ def trace_objects(scene: Scene, caster: RayCaster) -> PixelOutputs:
         rows, columns = np.nonzero(mask == i + 1)
         n_visible = len(rows)
         column, row = posed.center()
-        fraction = round(n_visible / amodal_pixels[i], 6) if amodal_pixels[i] else 0.0
-        visible_box = _box_around(rows, columns) if n_visible else None
-        boxes.append(
-            ObjectBoxes(
-                index=i,
-                category=scene.objects[i].category,
-                center=(round(column, 3), round(row, 3)),
-                amodal_box=amodal_boxes[i],
-                visible_box=visible_box,
-                visible_pixels=n_visible,
-                visible_fraction=fraction,
-            )
+        # A thin object may lie between the centres of all pixels.
+        fraction = 0.0
+        if amodal_pixels[i]:
+            fraction = round(n_visible / amodal_pixels[i], 6)
+        object_boxes = ObjectBoxes(
+            index=i,
+            category=scene.objects[i].category,
+            center=(round(column, 3), round(row, 3)),
+            amodal_box=amodal_boxes[i],
+            visible_box=_box_around(rows, columns) if n_visible else None,
+            visible_pixels=n_visible,
+            visible_fraction=fraction,
         )
+        boxes.append(object_boxes)
     camera_normals = normals @ _camera_from_world(scene).T
     return PixelOutputs(mask, depth, camera_normals, boxes)
 
@@ -355,4 +368,6 @@ def _camera_from_world(scene: Scene) -> np.ndarray:
 
 def _box_around(rows: np.ndarray, columns: np.ndarray) -> Box:
     """The box around pixels: left, top, right, bottom (the last two exclusive)."""
-    return (int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
+    left, right = int(columns.min()), int(columns.max())
+    top, bottom = int(rows.min()), int(rows.max())
+    return (left, top, right + 1, bottom + 1)

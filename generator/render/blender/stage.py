@@ -86,10 +86,10 @@ class Stage:
         self._floor = self._add("floor", bpy.data.meshes.new("no floor yet"))
         self._camera = self._add("camera", bpy.data.cameras.new("camera"))
         self._scene.camera = self._camera
-        self._lamps = {
-            name: self._add(name, bpy.data.lights.new(name, spec.type.upper()))
-            for name, spec in vocabulary.lamps.items()
-        }
+        self._lamps: dict[str, bpy.types.Object] = {}
+        for name, spec in vocabulary.lamps.items():
+            light = bpy.data.lights.new(name, spec.type.upper())
+            self._lamps[name] = self._add(name, light)
 
     @property
     def meshes(self) -> dict[str, bpy.types.Mesh]:
@@ -263,7 +263,7 @@ def world_from_camera(position: Point, target: Point) -> Matrix:
         4x4; its columns are right, up, backward and position.
     """
     right, up, back = axes(position, target)
-    rows = [(right[i], up[i], back[i], position[i]) for i in range(3)]
+    rows = zip(right, up, back, position, strict=True)
     return Matrix([*rows, (0.0, 0.0, 0.0, 1.0)])
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from generator.base.streams import Stream
 from generator.render.blender.meshes import Color, PolygonMesh
-from generator.render.blender.scenery import FAR, WATER_LEVEL, Terrain, row_distances
+from generator.render.blender.terrain import FAR, WATER_LEVEL, Terrain, row_distances
 from generator.vocabulary.environments import Environment, PropSpec
 from generator.vocabulary.schema import Vocabulary
 
@@ -195,7 +195,8 @@ def draw_place(
     # The square root makes the density the same everywhere.
     distance = math.sqrt(stream.uniform(near * near, far * far))
     angle = stream.uniform(0, 2 * math.pi)
-    return distance * math.cos(angle), distance * math.sin(angle), angle - math.pi / 2
+    right, ahead = distance * math.cos(angle), distance * math.sin(angle)
+    return right, ahead, angle - math.pi / 2
 
 
 def _lowest_and_widest(length: float, height: float, jitter: float) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.metrics.questions import category_weights
+from evaluator.protocols.measuring import MeasuringRules
 from evaluator.protocols.outcomes import Outcome, recall
 from evaluator.protocols.results import category_means, kinds_and_skills, tabulate
 from tests.evaluator.protocols.plain import make_items
@@ -77,7 +78,7 @@ def test_a_kind_without_scored_items_has_no_mean() -> None:
 
 def test_partitions_have_a_mean_of_all_and_empty_ones_none() -> None:
     items = make_items(np.zeros((3, 2)), ["seen", "unseen", "unseen"], kind=["a", "a", "b"])
-    items = replace(items, partitioned=True)
+    items = replace(items, rules=MeasuringRules(partitioned=True))
     rows = category_means(items, [_accuracy(1, 0, 1)], kinds_and_skills(items))
     assert [(row["split"], row["value"]) for row in rows] == [
         ("full", 0.75),

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from evaluator.protocols.items import Items, reported_splits, split_rank
+from evaluator.protocols.measuring import MeasuringRules
 from tests.evaluator.protocols.plain import make_items
 
 
@@ -26,10 +27,10 @@ def test_the_best_candidates_are_those_of_the_caption_and_of_the_first_image() -
 
 
 def test_some_items_are_taken_whole() -> None:
-    part = replace(_items(), tolerance=0.1).take(np.array([False, True]))
+    part = replace(_items(), rules=MeasuringRules(tolerance=0.1)).take(np.array([False, True]))
     assert (len(part), part.item_id.tolist(), part.scores.shape) == (1, ["i1"], (1, 3))
     assert part.scored.tolist() == [True]
-    assert part.tolerance == 0.1
+    assert part.rules.tolerance == 0.1
 
 
 def test_splits_are_sorted_by_familiarity_then_by_name() -> None:

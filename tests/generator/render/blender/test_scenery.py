@@ -14,7 +14,7 @@ PUG = read_vocabulary("pug")
 
 
 def sheets(name: str) -> list[Any]:
-    from generator.render.blender.scenery import Terrain
+    from generator.render.blender.terrain import Terrain
 
     terrain = Terrain(PUG.environments[name], 10.0)
     (ground, faces), colors = terrain.sheet()
@@ -34,7 +34,7 @@ def test_the_ground_is_flat_near_the_origin_and_hilly_behind(in_blender: Any) ->
 
 
 def relief_colors(colors: list[str]) -> list[Any]:
-    from generator.render.blender.scenery import _color_at
+    from generator.render.blender.terrain import _color_at
 
     return [_color_at(colors, share) for share in (-1.0, 0.0, 0.25, 0.5, 1.0, 2.0)]
 
@@ -63,7 +63,7 @@ ROOM = {"distance": 9.0, "breadth": 16.0, "height": 6.0, "colors": ["#59626e", "
 
 def panels() -> list[Any]:
     from generator.base.streams import Stream
-    from generator.render.blender.scenery import build_room
+    from generator.render.blender.room import build_room
     from generator.vocabulary.environments import RoomSpec
 
     return [mesh[0] for mesh, _ in build_room(RoomSpec.model_validate(ROOM), 12.0, Stream("room"))]
@@ -86,7 +86,7 @@ def test_walls_stand_where_they_are_declared(in_blender: Any) -> None:
 
 def built(prop_type: str, seed: int) -> list[Any]:
     from generator.base.streams import Stream
-    from generator.render.blender.scenery import build_prop
+    from generator.render.blender.props import build_prop
 
     return build_prop(prop_type, ["#808080", "#404040"], Stream(seed))
 
