@@ -87,7 +87,7 @@ def print_measures(rows: Sequence[Mapping[str, Any]], full: bool) -> int:
         full: Whether to print every measure in place of the main ones.
 
     Returns:
-        How many rows are not printed.
+        How many rows with a value are not printed.
     """
     table = new_table(
         ["split", "measure"], ["value", "interval", "blind", "unbound", "images"], folds=True
@@ -102,7 +102,7 @@ def print_measures(rows: Sequence[Mapping[str, Any]], full: bool) -> int:
             n_hidden += 1
             continue
         # A measure can be undefined in all images of a split, such as recall of held-out bindings
-        # in `seen`.
+        # in `seen`. Such a row has no value to print.
         if not row["images"]:
             continue
         # Said once, so that a split reads as a block.
@@ -163,7 +163,8 @@ def report_descriptions(
     """Write the page of runs of descriptions, and print their results.
 
     Args:
-        runs: Each as [NAME=]FOLDER; runs of attributes may stand beside them.
+        runs: Each as [NAME=]FOLDER; runs of attributes may stand beside at least one of
+            descriptions.
         out: The file of the page; None for report.html beside the first run.
         drawn: A folder to write the figures to; None to write none.
         moved: Folders of datasets that were moved since.
@@ -304,7 +305,7 @@ def check_all_described(runs: Sequence[str]) -> None:
     """Raise UserError if some runs are of descriptions and others are not.
 
     Args:
-        runs: Each as [NAME=]FOLDER.
+        runs: Each as [NAME=]FOLDER. At least one is of descriptions.
     """
     others = [run for run in runs if not is_described(run)]
     if others:

@@ -1,4 +1,6 @@
-"""What a model must offer to be scored: the protocols `DualEncoder`, `PairScorer` and `Answerer`.
+"""What a model must offer to be scored: `DualEncoder`, `PairScorer` and `Answerer`, which are
+`typing.Protocol`s. Elsewhere in this package, and below where models are asked, a protocol is a set
+of questions (evaluator.protocols).
 
 A family of models inherits from one of them, and thus gets the default attributes. An object of a
 user's own needs fewer methods (evaluator.models.user_objects).
@@ -46,7 +48,8 @@ Result = TypeVar("Result")
 ImageTextPairs: TypeAlias = Sequence[tuple[int, str]]
 """Pairs (index into the images of the call, text)."""
 Contests: TypeAlias = Sequence[Sequence[int]] | None
-"""For each contest, the indices of the pairs that a protocol compares; None: unknown."""
+"""A contest is the pairs whose scores an item compares: an image with its true and its false texts,
+say. For each contest the indices of its pairs; None: unknown."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,8 @@ class Group:
 
 
 class _Model(Protocol):
-    """Attributes and methods of all models. `info` and `key` are needed; the others have
-    defaults."""
+    """Attributes and methods of all models. Of those listed here, `info` and `key` are needed; the
+    others have defaults."""
 
     info: dict[str, Any]
     """The loaded model, for readers and run.json: weights, activation, resolution, normalisation,
@@ -110,7 +113,8 @@ class _Model(Protocol):
 
         Returns:
             Token ids, int64 (n, length): texts with equal rows are the same to the model. By
-            default fingerprints of the texts, for models whose truncation is unknown.
+            default fingerprints of the whole texts, for models without a limit of length or with
+            an unknown one.
         """
         return fingerprints(text.encode() for text in texts)
 
@@ -299,6 +303,7 @@ class PairScorer(_Model, Protocol):
 
 
 Model: TypeAlias = DualEncoder | PairScorer
+"""A model that scores. An `Answerer` answers in words, and its answers are read."""
 
 
 @dataclass(frozen=True)
@@ -306,7 +311,8 @@ class Chat:
     """A question in words about images."""
 
     name: str
-    """Identifies the question; equal names have equal answers."""
+    """A hash of all that the answer depends on, with the number of the repetition. An answer is
+    kept under this name and not asked for again."""
     show: Callable[[], list[Image.Image]]
     """Loads the RGB images."""
     text: str
@@ -318,7 +324,9 @@ class Chat:
 
     @property
     def seed(self) -> int:
-        """A random seed from a hash of the name, so that questions are sampled independently."""
+        """A random seed from the name, so that questions and repetitions are sampled
+        independently."""
+        # Seven digits are 28 bits: endpoints take seeds as signed numbers of 32.
         return int(hashlib.sha256(self.name.encode()).hexdigest()[:7], 16)
 
 
@@ -377,8 +385,8 @@ class Answerer(_Model, Protocol):
 
 
 def fingerprints(inputs: Iterable[bytes]) -> np.ndarray:
-    """SHA-256 of each input, int64 (n, 4): rows of `tokens` for models without a maximum text
-    length.
+    """SHA-256 of each input, int64 (n, 4): rows of `tokens` for models without a limit
+    of text length, or with an unknown one.
 
     >>> fingerprints([b"a", b"b"]).shape
     (2, 4)

@@ -203,11 +203,11 @@ def table_of_changes(number: str = "F") -> PaperTable:
     """The table of what training changed on benchmarks that were not trained for.
 
     Args:
-        number: The number of the table in the paper. Most papers have no such table: F
-            is not a number of theirs.
+        number: The number of the table in the paper. Papers number their tables by digits, so the
+            default F cannot be taken for one of theirs.
 
     Returns:
-        A table with a row for each benchmark, main metric and split, and a line for each label.
+        A table with a line for each label and each benchmark, main metric and split.
     """
 
     def make(inputs: PaperInputs) -> Table:
@@ -218,7 +218,8 @@ def table_of_changes(number: str = "F") -> PaperTable:
         labels = []
         for label in inputs.labels:
             missing = label.missing or reason
-            # Columns select from `entries`, so there these results replace those of the paper.
+            # Columns read the field `entries`. So the copy of a label has there its results before
+            # and after training, in place of those of the paper's own benchmarks.
             labels.append(replace(label, entries=label.before_and_after, missing=missing))
         columns = [
             select("Before", when=BEFORE),
@@ -239,7 +240,7 @@ def table_of_changes(number: str = "F") -> PaperTable:
 def _main_rows(labels: Sequence[LabelledRuns]) -> list[Selection]:
     """A row for each benchmark, main metric, kind, skill, level and split of some results."""
     names = ("protocol", "metric", "kind", "skill", "level", "split")
-    # Results before and after have the same rows: by its values, each is listed once.
+    # A row occurs in the results before and in those after. As a key, its values list it once.
     row_of_values: dict[tuple[object, ...], Selection] = {}
     for label in labels:
         for entry in label.entries:
@@ -252,8 +253,8 @@ def _main_rows(labels: Sequence[LabelledRuns]) -> list[Selection]:
 
 
 def _reported_main_rows(entry: Results) -> list[Mapping[str, object]]:
-    """The rows of an entry that are a main metric of a reported split, over all numbers of
-    atoms."""
+    """The rows of an entry that are a main metric of a reported split. Rows of one number of atoms
+    (`n`) are left out."""
     splits = reported_splits(row["split"] for row in entry["rows"])
     reported: list[Mapping[str, object]] = []
     for row in entry["rows"]:
@@ -297,7 +298,8 @@ def figure_from_results(
         number: The number of the figure.
         drawing: A function of evaluator.report.figures.
         protocol: The protocol.
-        columns: The values that rows and cells of the results must have.
+        columns: The values that rows and cells of the results must have, by name of the column.
+            One is called `protocol`, hence the "/" above.
     """
 
     def draw(inputs: PaperInputs) -> list[Figure]:
@@ -332,6 +334,7 @@ def figure_from_files(number: str, command: str, *files: str) -> PaperFigure:
         for audit in inputs.audits_of(command):
             for file in files:
                 path = audit.path / file
+                # No link, device or the like; whether it exists is checked next.
                 check_file(path, None)
                 if not path.exists():
                     raise UserError(

@@ -37,12 +37,13 @@ def write_pages(result: SuiteResult, folder: Path, moved: tuple[Path, ...] = ())
     links = {}
     for track_name, track in result.suite.tracks.items():
         for world_name in track.worlds:
-            own = [
-                one for one in result.worlds if one.track == track_name and one.world == world_name
-            ]
-            if own:
+            results_of_world = []
+            for world_result in result.worlds:
+                if (world_result.track, world_result.world) == (track_name, world_name):
+                    results_of_world.append(world_result)
+            if results_of_world:
                 page = folder / _PAGES / f"{track_name}-{world_name}.html"
-                _write_world_page(own, page, moved)
+                _write_world_page(results_of_world, page, moved)
                 links[track_name, world_name] = f"{_PAGES}/{page.name}"
 
     overall = overall_table(result)
@@ -57,7 +58,7 @@ def write_pages(result: SuiteResult, folder: Path, moved: tuple[Path, ...] = ())
 def _write_world_page(results: list[WorldResult], page: Path, moved: tuple[Path, ...]) -> None:
     """Write the page of the results of models in one world."""
     described = [run for result in results for run in result.described]
-    # A world is asked in one form, so its results have one page.
+    # A world is asked for scores or for descriptions, never for both, so its results have one page.
     if described:
         write_description_page(described, page, moved=moved)
         return
@@ -65,18 +66,19 @@ def _write_world_page(results: list[WorldResult], page: Path, moved: tuple[Path,
 
 
 def _render(result: SuiteResult, links: dict[tuple[str, str], str]) -> str:
+    """Fill in the template of index.html. links: by track and world, the page of the world."""
     tracks: list[dict[str, Any]] = []
     for name, track in result.suite.tracks.items():
-        own = [one for one in result.worlds if one.track == name]
+        results_of_track = [one for one in result.worlds if one.track == name]
         verdicts = []
-        for one in own:
+        for one in results_of_track:
             verdicts += [(one.world, one.label, sentence) for sentence in one.verdicts]
         tracks.append(
             {
                 "name": name,
                 "about": track.about,
                 "trained": track.trained,
-                "table": track_table(result, name) if own else None,
+                "table": track_table(result, name) if results_of_track else None,
                 "verdicts": verdicts,
                 "worlds": [
                     (world, world_of_track.about, links.get((name, world), ""))
@@ -84,7 +86,7 @@ def _render(result: SuiteResult, links: dict[tuple[str, str], str]) -> str:
                 ],
             }
         )
-    # The tables say why a model with results lacks others.
+    # Models without any result. Of the others the tables say why a track is missing.
     left_out = []
     for (model, track_name), reason in result.left_out.items():
         if model not in result.models:
@@ -116,7 +118,8 @@ def table_html(table: Table) -> str:
 
 
 def _groups(table: Table) -> list[tuple[str, int]]:
-    """The heads that span columns, and how many columns each spans."""
+    """The heads that span columns, and how many columns each spans. The columns of a head are
+    neighbours."""
     return [(name, len(list(columns))) for name, columns in groupby(table.columns, _group_of)]
 
 

@@ -582,7 +582,8 @@ class CrossedMeans:
             coefficient = float(all_vary)
             for code in np.unique(kind):
                 of_kind = kind == code
-                coefficient -= float(u[of_kind].sum()) ** 2 / population[of_kind][0]
+                sum_of_kind = float(u[of_kind].sum())
+                coefficient -= sum_of_kind**2 / population[of_kind][0]
             coefficients.append(max(0.0, coefficient))
         return np.array(coefficients)
 

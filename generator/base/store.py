@@ -259,7 +259,9 @@ def drop_local_copy(root: Path) -> str:
 def _published(root: Path) -> bool:
     """Whether the URL has all components that the local dataset.json lists."""
     index, at_sync = root / _INDEX, root / _INDEX_AT_SYNC
-    return index.exists() and at_sync.exists() and index.read_bytes() == at_sync.read_bytes()
+    if not index.exists() or not at_sync.exists():
+        return False
+    return index.read_bytes() == at_sync.read_bytes()
 
 
 def fetch(root: Path, path: str | None = None) -> None:

@@ -279,7 +279,8 @@ class TableWriter:
         if isinstance(rows, pa.Table):
             # Rows that were added before come first.
             self._end_batch()
-            self._group += _fill_columns(rows, self._schema).cast(self._schema).to_batches()
+            table = _fill_columns(rows, self._schema).cast(self._schema)
+            self._group += table.to_batches()
             self._end_group()
             return
         for row in rows:

@@ -51,13 +51,16 @@ def describe_certificate(benchmark: Benchmark, world: Images) -> str:
     # First whether it is about these files: what it says of others does not matter.
     if not covers(certificate, benchmark, world):
         return "not verified since it changed"
-    status, level, faults = (certificate.get(name) for name in ("status", "level", "faults"))
+    status = certificate.get("status")
+    level = certificate.get("level")
+    faults = certificate.get("faults")
     is_known = False
     # The file may hold anything; what is not text is not looked up.
     if isinstance(status, str) and isinstance(level, str):
         is_known = status in STATUSES and level in list(Level)
     # A clean certificate with faults, or a failed one without, was edited.
-    if not is_known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
+    is_edited = bool(faults) != (status == "failed")
+    if not is_known or not isinstance(faults, dict) or is_edited:
         return (
             "not verified: the certificate in the folder has no known status and level, or "
             "contradicts its faults"

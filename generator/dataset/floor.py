@@ -85,7 +85,8 @@ def declared_floor(folder: Path, benchmark_digest: str | None) -> list[str]:
 
 
 def _phrase(kind: FloorKind) -> str:
-    value, low, high = _percent(kind["value"]), _percent(kind["low"]), _percent(kind["high"])
+    value = _percent(kind["value"])
+    low, high = _percent(kind["low"]), _percent(kind["high"])
     return (
         f"texts alone reveal the true caption of {kind['name']} in {value}% [{low}, {high}], "
         f"chance 50%"

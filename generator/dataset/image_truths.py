@@ -100,7 +100,8 @@ def read_truths(
     holdout: Mapping[str, Any] = {}
     if benchmark is not None:
         scene_ids = benchmark.splits["scene_id"].to_pylist()
-        split_of = dict(zip(scene_ids, benchmark.splits["split"].to_pylist(), strict=True))
+        scene_splits = benchmark.splits["split"].to_pylist()
+        split_of = dict(zip(scene_ids, scene_splits, strict=True))
         holdout = benchmark.holdout or {}
     held_out = frozenset((value, category) for value, category in holdout.get("bindings", ()))
     held_out_relations = frozenset(

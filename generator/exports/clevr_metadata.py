@@ -1,6 +1,6 @@
 """Composes metadata.json, which CLEVR's question generator reads (--metadata_file): the values that
-objects may have, and the functions of its programs. Without a family's own values, the generator
-ends at the first one that CLEVR lacks.
+objects may have, and the functions of its programs. The generator stops with an error at a value
+that its metadata lack, so those of a family need their own.
 
 Johnson et al., CLEVR, CVPR 2017, Appendix A, describe the functions.
 """
@@ -32,10 +32,11 @@ def clevr_metadata(values: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     types: dict[str, Sequence[str] | None] = dict.fromkeys(
         ("Object", "ObjectSet", "Integer", "Bool")
     )
-    for attribute, name in TYPES.items():
-        types[name] = list(values[attribute])
+    for attribute, type_name in TYPES.items():
+        types[type_name] = list(values[attribute])
     types["Relation"] = list(RELATIONS)
-    # The generator knows the order of attributes of this dataset only.
+    # By the name of the dataset the generator knows the order of attributes. It knows it for the
+    # name "CLEVR-v1.0" only.
     return {
         "dataset": "CLEVR-v1.0",
         "types": types,
@@ -47,21 +48,21 @@ def _functions_of_programs() -> list[Function]:
     functions = [
         _function("scene", [], "ObjectSet"),
         _function("unique", ["ObjectSet"], "Object"),
-        _function("relate", ["Object"], "ObjectSet", side=["Relation"]),
+        _function("relate", ["Object"], "ObjectSet", side_inputs=["Relation"]),
         _function("union", ["ObjectSet", "ObjectSet"], "ObjectSet"),
         _function("intersect", ["ObjectSet", "ObjectSet"], "ObjectSet"),
-        _function("count", ["ObjectSet"], "Integer", ends=True),
-        _function("exist", ["ObjectSet"], "Bool", ends=True),
-        _function("equal_object", ["Object", "Object"], "Bool", ends=True),
+        _function("count", ["ObjectSet"], "Integer", terminal=True),
+        _function("exist", ["ObjectSet"], "Bool", terminal=True),
+        _function("equal_object", ["Object", "Object"], "Bool", terminal=True),
     ]
     # Comparisons of numbers and of attributes have the same types for each name.
     for name in ("equal_integer", "less_than", "greater_than"):
-        functions.append(_function(name, ["Integer", "Integer"], "Bool", ends=True))
-    for attribute, kind in TYPES.items():
+        functions.append(_function(name, ["Integer", "Integer"], "Bool", terminal=True))
+    for attribute, type_name in TYPES.items():
         functions += [
-            _function(f"filter_{attribute}", ["ObjectSet"], "ObjectSet", side=[kind]),
-            _function(f"query_{attribute}", ["Object"], kind, ends=True),
-            _function(f"equal_{attribute}", [kind, kind], "Bool", ends=True),
+            _function(f"filter_{attribute}", ["ObjectSet"], "ObjectSet", side_inputs=[type_name]),
+            _function(f"query_{attribute}", ["Object"], type_name, terminal=True),
+            _function(f"equal_{attribute}", [type_name, type_name], "Bool", terminal=True),
             _function(f"same_{attribute}", ["Object"], "ObjectSet"),
         ]
     return functions
@@ -75,25 +76,37 @@ def _functions_of_templates() -> list[Function]:
         ("", "ObjectSet", _FILTERS),
         ("relate_", "Object", ["Relation", *_FILTERS]),
     )
-    ends_and_outputs = (
+    suffixes_and_outputs = (
         ("", "ObjectSet"),
         ("_unique", "Object"),
         ("_count", "Integer"),
         ("_exist", "Bool"),
     )
-    for prefix, argument, side in prefixes:
-        for end, output in ends_and_outputs:
-            # CLEVR lets a program end in these only without a relation.
-            ends = not prefix and end in ("_count", "_exist")
-            function = _function(f"{prefix}filter{end}", [argument], output, side=side, ends=ends)
+    for prefix, argument, side_inputs in prefixes:
+        for suffix, output in suffixes_and_outputs:
+            function = _function(
+                f"{prefix}filter{suffix}",
+                [argument],
+                output,
+                side_inputs=side_inputs,
+                # CLEVR lets a program end in these only without a relation.
+                terminal=not prefix and suffix in ("_count", "_exist"),
+            )
             functions.append({**function, "template_only": True})
     return functions
 
 
 def _function(
-    name: str, inputs: Sequence[str], output: str, *, side: Sequence[str] = (), ends: bool = False
+    name: str,
+    inputs: Sequence[str],
+    output: str,
+    *,
+    side_inputs: Sequence[str] = (),
+    terminal: bool = False,
 ) -> Function:
-    """A function with its types. side: types of its parameters. ends: whether a program may end
-    with it."""
-    parameters = {"side_inputs": list(side)} if side else {}
-    return {"name": name, "inputs": list(inputs), **parameters, "output": output, "terminal": ends}
+    """A function with its types, in the order of CLEVR's own file. side_inputs: types of its
+    parameters. terminal: whether a program may end with it."""
+    function: Function = {"name": name, "inputs": list(inputs)}
+    if side_inputs:
+        function["side_inputs"] = list(side_inputs)
+    return {**function, "output": output, "terminal": terminal}

@@ -249,7 +249,8 @@ def _write_questions(dataset: Dataset, benchmark: Benchmark, folder: Path) -> di
     splits: dict[str, list[str]] = {}
     for protocol in sorted(pc.unique(items["protocol"]).to_pylist()):
         (folder / protocol).mkdir(parents=True)
-        of_protocol = items.filter(pc.equal(items["protocol"], protocol)).drop_columns("protocol")
+        is_of_protocol = pc.equal(items["protocol"], protocol)
+        of_protocol = items.filter(is_of_protocol).drop_columns("protocol")
         split_of_item = pc.fill_null(of_protocol["split"], NO_SPLIT)
         splits[protocol] = pc.unique(split_of_item).to_pylist()
         for split in splits[protocol]:

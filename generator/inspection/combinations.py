@@ -70,17 +70,15 @@ def combination_grid(world: World, holdout_data: Mapping[str, Any]) -> Combinati
     holdout = Holdout.from_dict(holdout_data)
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     largest = _largest_objects(world, holdout.kind)
-    rows = {}
+    rows: dict[str, list[Combination]] = {}
     for value in vocabulary.values(holdout.kind):
-        rows[value] = [
-            Combination(
-                value=value,
-                category=category,
-                is_held_out=holdout.holds_out(value, category) or holdout.absent(value, category),
-                thumbnail=_cut_out(world, largest.get((value, category))),
-            )
-            for category in vocabulary.objects
-        ]
+        rows[value] = []
+        for category in vocabulary.objects:
+            binding = (value, category)
+            # Training shows an absent name with nothing at all.
+            is_held_out = holdout.holds_out(*binding) or holdout.absent(*binding)
+            thumbnail = _cut_out(world, largest.get(binding))
+            rows[value].append(Combination(value, category, is_held_out, thumbnail))
     title = f"{holdout.kind} x {holdout.category}"
     return CombinationGrid(holdout.kind, holdout.category, list(vocabulary.objects), rows, title)
 
@@ -93,22 +91,22 @@ def relation_grids(world: World, holdout_data: Mapping[str, Any]) -> list[Combin
     """
     holdout = Holdout.from_dict(holdout_data)
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
-    named = {category for first, _, second in holdout.triples for category in (first, second)}
+    named: set[str] = set()
+    relations: dict[str, None] = {}
+    for first, relation, second in holdout.triples:
+        named |= {first, second}
+        relations[relation] = None
     categories = [category for category in vocabulary.objects if category in named]
     grids = []
-    for relation in dict.fromkeys(relation for _, relation, _ in holdout.triples):
+    for relation in relations:
         largest = _largest_pairs(world, relation)
-        rows = {}
+        rows: dict[str, list[Combination]] = {}
         for first in categories:
-            rows[first] = [
-                Combination(
-                    value=first,
-                    category=second,
-                    is_held_out=holdout.holds_out_triple(first, relation, second),
-                    thumbnail=_cut_out(world, largest.get((first, second))),
-                )
-                for second in categories
-            ]
+            rows[first] = []
+            for second in categories:
+                is_held_out = holdout.holds_out_triple(first, relation, second)
+                thumbnail = _cut_out(world, largest.get((first, second)))
+                rows[first].append(Combination(first, second, is_held_out, thumbnail))
         phrase = vocabulary.relations[relation].phrase
         title = f"row {phrase.replace(GROUND, 'column').replace(AGAIN, 'the column')}"
         if GROUND not in phrase:

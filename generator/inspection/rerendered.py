@@ -99,6 +99,7 @@ class Comparison:
         self.largest_difference = max(self.largest_difference, largest)
         length = float(np.linalg.norm(difference))
         if not length:
+            # The files differ in their bytes, but in no pixel.
             return
         own = self.by_split.setdefault(split, DifferenceSum(np.zeros(difference.shape)))
         if own.total.shape == difference.shape:
@@ -146,11 +147,10 @@ def _excess_correlations(by_split: Mapping[Splits, DifferenceSum]) -> dict[Split
     """
     excess = {}
     for split, own in by_split.items():
-        others = [
-            other
-            for name, other in by_split.items()
-            if name != split and other.total.shape == own.total.shape
-        ]
+        others = []
+        for other_split, other in by_split.items():
+            if other_split != split and other.total.shape == own.total.shape:
+                others.append(other)
         n = own.number
         m = sum(other.number for other in others)
         if n < _FEWEST_IMAGES or m < _FEWEST_IMAGES:
@@ -193,7 +193,9 @@ def compare_renders(
         return
     work = prepare_rerender(dataset, Changes(_available_device(request)))
     row_of = {row["scene_id"]: row for row in rows}
-    jobs = [Recorded(scene_id, row["scene"], row["cluster_id"]) for scene_id, row in row_of.items()]
+    jobs = []
+    for scene_id, row in row_of.items():
+        jobs.append(Recorded(scene_id, row["scene"], row["cluster_id"]))
     with TemporaryDirectory() as name, progress.track("rendering again", len(jobs)) as advance:
         folder = Path(name)
         quality = {key: value for key, value in request["quality"].items() if key != "name"}
@@ -209,9 +211,11 @@ def compare_renders(
                 yield finding("not rendered again", f"scene {scene_id}: {render['failed']}")
                 continue
             yield from _box_findings(row_of[scene_id], render)
+            split = splits.get(scene_id, ())
             for path in render["files"]:
-                new = _NewFile(path, folder / path, render["objects"], splits.get(scene_id, ()))
+                new = _NewFile(path, folder / path, render["objects"], split)
                 yield from _file_findings(dataset, new, comparison)
+                # Not at the end, when the files of a large world would fill the disk.
                 new.file.unlink()
     yield from comparison.findings()
 
@@ -353,11 +357,13 @@ def decibels(one: Image.Image, other: Image.Image, boxes: Sequence[Box]) -> tupl
         PSNR in dB of the whole image, and the minimum over the boxes; infinite if equal, 0 if the
         sizes differ.
     """
-    first, second = (np.asarray(image.convert("RGB")) for image in (one, other))
+    first = np.asarray(one.convert("RGB"))
+    second = np.asarray(other.convert("RGB"))
     if first.shape != second.shape:
         return 0.0, 0.0
     worst_box = float("inf")
     for left, top, right, bottom in boxes:
+        # The box of an object outside the image has no pixels.
         if left < right and top < bottom:
             box = slice(top, bottom), slice(left, right)
             worst_box = min(worst_box, _psnr(first[box], second[box]))
@@ -365,6 +371,7 @@ def decibels(one: Image.Image, other: Image.Image, boxes: Sequence[Box]) -> tupl
 
 
 def _psnr(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
+    # Without an error, the ratio would be divided by 0.
     if (one == other).all():
         return float("inf")
     return float(peak_signal_noise_ratio(one, other, data_range=255))

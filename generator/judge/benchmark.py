@@ -168,8 +168,9 @@ class Benchmark:
             return set()
         text = self.candidates.text
         elsewhere = {*text[~mask].tolist()}
-        pool_texts = self.tables["pools"]["text_id"]
-        elsewhere |= {*row_numbers(pool_texts, self.tables["texts"]["text_id"]).tolist()}
+        text_ids = self.tables["texts"]["text_id"]
+        in_pools = row_numbers(self.tables["pools"]["text_id"], text_ids)
+        elsewhere |= {*in_pools.tolist()}
         return {*text[mask].tolist()} - elsewhere
 
     @cached_property

@@ -63,7 +63,9 @@ def _faults_of_two_sides(benchmark: Benchmark, kind: str, rows: Sequence[int]) -
         yield f"its captions do not {'exchange' if kind == 'viewer' else 'keep'} their truth"
     for text in texts:
         meaning = benchmark.meanings[text]
-        named = {relation for _, relation, *_ in meaning.relations} if meaning else set()
+        named: set[str] = set()
+        if meaning is not None:
+            named = {relation for _, relation, *_ in meaning.relations}
         # A caption of the other frame could have the same truths by chance.
         if not named or not named <= {*FRAMES[kind]}:
             yield f"'{benchmark.text(text)}' does not name the frame of the {kind}"

@@ -61,7 +61,8 @@ def _text_leaks(benchmark: Benchmark, excepted: frozenset[Triple]) -> Iterator[F
     rows = benchmark.candidates
     negatives_may = bool(benchmark.manifest.get("exposed_negatives"))
     training = rows.with_text[benchmark.is_training[rows.item[rows.with_text]]]
-    for row in training[benchmark.familiarity[rows.text[training]] > 0].tolist():
+    names_held_out = benchmark.familiarity[rows.text[training]] > 0
+    for row in training[names_held_out].tolist():
         # A declared exception covers negatives alone.
         if rows.truth[row] or not negatives_may:
             yield from _leaks_of_text(benchmark, row, excepted)

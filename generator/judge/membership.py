@@ -205,7 +205,8 @@ def item_findings(benchmark: Benchmark) -> Iterator[Finding]:
     scene_splits = np.array(
         [benchmark.split_of.get(scene_id) for scene_id in benchmark.scene_ids], dtype=object
     )
-    differs = scene_splits[rows.scene[with_scene]] != benchmark.item_split[rows.item[with_scene]]
+    own_scene_splits = scene_splits[rows.scene[with_scene]]
+    differs = own_scene_splits != benchmark.item_split[rows.item[with_scene]]
     for row in with_scene[differs].tolist():
         item = rows.item[row]
         yield finding(
@@ -243,11 +244,11 @@ def training_findings(benchmark: Benchmark) -> Iterator[Finding]:
         )
     rows = benchmark.candidates
     is_training = (rows.item >= 0) & by_protocol[rows.item]
+    of_train = [benchmark.split_of.get(scene_id) == TRAIN for scene_id in benchmark.scene_ids]
     # The last entry stands for a scene that does not exist, whose index is -1.
-    in_train = np.array(
-        [benchmark.split_of.get(scene_id) == TRAIN for scene_id in benchmark.scene_ids] + [False]
-    )
-    for row in np.flatnonzero(is_training & ~in_train[rows.scene]).tolist():
+    in_train = np.array([*of_train, False])
+    trains_elsewhere = is_training & ~in_train[rows.scene]
+    for row in np.flatnonzero(trains_elsewhere).tolist():
         scene_id = benchmark.scene_id(row)
         yield finding(
             "training outside train",

@@ -281,19 +281,11 @@ class _Reading:
         n_missing_ends = 0  # of the last relation
         for name, start, end in parts:
             if name == "relation":
-                kind, relation = self._words[end - 1]
-                asserted = self._words[start][0] != "not"
-                self._relations.append((relation, asserted, [subject]))
-                n_missing_ends = 2 if kind == "relation_of_three" else 1
-                if kind == "framed":
-                    self._has_frame[len(self._relations) - 1] = False
+                n_missing_ends = self._begin_relation(subject, start, end)
             elif name == "view":
                 self._add_frame(start, end)
             elif name == "lacking":
-                # "… that is not red" is said of the last object, "… is not red" of the subject.
-                of_last = self._words[start][0] == "that_is"
-                reference = len(self._objects) - 1 if of_last else subject
-                self._added.append(_AddedTraits(reference, [], self._trait(end - 1)))
+                self._add_denied_trait(subject, start, end)
             elif name == "given":
                 words = self._words[start:end]
                 values = [meaning for kind, meaning in words if kind in _VALUES]
@@ -322,6 +314,22 @@ class _Reading:
             mention = self._objects[place]
             self._objects[place] = self._lexicon.with_traits(mention, values, without)
         return Meaning(tuple(self._objects), relations, False, self._environment)
+
+    def _begin_relation(self, subject: _Reference, start: int, end: int) -> int:
+        """Add a relation of the subject; returns how many objects are still to be read for it."""
+        kind, relation = self._words[end - 1]
+        asserted = self._words[start][0] != "not"
+        self._relations.append((relation, asserted, [subject]))
+        if kind == "framed":
+            self._has_frame[len(self._relations) - 1] = False
+        return 2 if kind == "relation_of_three" else 1
+
+    def _add_denied_trait(self, subject: _Reference, start: int, end: int) -> None:
+        """Note what an object is said to lack."""
+        # "… that is not red" is said of the last object, "… is not red" of the subject.
+        of_last = self._words[start][0] == "that_is"
+        reference = len(self._objects) - 1 if of_last else subject
+        self._added.append(_AddedTraits(reference, [], self._trait(end - 1)))
 
     def _add_frame(self, start: int, end: int) -> None:
         """Read whose direction the last relation means."""

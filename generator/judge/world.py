@@ -16,7 +16,8 @@ from generator.judge.geometry import CONTACT, SceneGeometry, Terms, read_scene
 from generator.judge.held_out import facts
 from generator.judge.look_alikes import look_alike_names
 
-_SCENES_AT_ONCE = 2_000  # rows of scenes.parquet that are in memory at the same time
+_SCENES_AT_ONCE = 2_000
+"""Rows of scenes.parquet that are in memory at the same time."""
 
 
 class World:
@@ -55,6 +56,7 @@ class World:
             # Scenes that failed have no record and are in no split.
             rendered = table.filter(pc.equal(table["status"], "ok"))
             self.findings += guarded(self._read_scenes(rendered), "scenes.parquet")
+        # Last, since reading the tables adds to them.
         self.findings += stored.findings
 
         digests = {**stored.sums, **stored.packed_sums}
@@ -74,6 +76,7 @@ class World:
             try:
                 scene = read_scene(record, self.terms)
                 faults = [*_support_faults(scene), *_column_faults(scene, row)]
+                # All scenes stay in memory, what was derived from their poses need not.
                 scene.forget()
             except DAMAGE as error:
                 yield finding(
@@ -100,6 +103,7 @@ def _read_terms(vocabulary: str) -> Terms:
     judged."""
     try:
         return Terms.from_toml(vocabulary)
+    # UserError is one of DAMAGE, but has a sentence of its own.
     except UserError:
         raise
     except DAMAGE as error:
@@ -115,17 +119,17 @@ def _look_alike_findings(vocabulary: str) -> Iterator[Finding]:
 
 
 def _support_faults(scene: SceneGeometry) -> Iterator[str]:
-    """Objects that rest neither on the ground nor on another object."""
-    for i, foot in enumerate(scene.feet):
-        if abs(foot) <= CONTACT:
+    """Yields a sentence for each object that rests neither on the ground nor on another."""
+    for i, foot_height in enumerate(scene.feet):
+        if abs(foot_height) <= CONTACT:
             continue
         others = [j for j in range(len(scene.feet)) if j != i]
         if not any(scene.resting(i, j) > 0 for j in others):
-            yield f"object {i} stands {foot:.6f} m above the ground and rests on no object"
+            yield f"object {i} stands {foot_height:.6f} m above the ground and rests on no object"
 
 
 def _column_faults(scene: SceneGeometry, row: Mapping[str, Any]) -> Iterator[str]:
-    """Columns that contradict the record."""
+    """Yields a sentence for each column that contradicts the record."""
     listed_objects = [
         (listed["category"], sorted(listed["attributes"])) for listed in row["objects"]
     ]
@@ -140,13 +144,14 @@ def _column_faults(scene: SceneGeometry, row: Mapping[str, Any]) -> Iterator[str
 
 
 def _measure_faults(table: pa.Table) -> Iterator[tuple[int, str]]:
-    """Objects with a box outside the image, or a visible share outside 0 to 1, as (row, fault)."""
+    """Yields (row of the table, sentence) for each object with a box outside the image, or a
+    visible share outside 0 to 1."""
     # One flat array of all objects of all rows: a world has hundreds of thousands.
     lists = table["objects"].combine_chunks()
-    rows = pc.list_parent_indices(lists).to_pylist()
+    row_of_object = pc.list_parent_indices(lists).to_pylist()
     objects = pc.list_flatten(lists)
-    widths = np.array(table["width"].to_pylist(), float)[rows]
-    heights = np.array(table["height"].to_pylist(), float)[rows]
+    widths = np.array(table["width"].to_pylist(), float)[row_of_object]
+    heights = np.array(table["height"].to_pylist(), float)[row_of_object]
 
     box_lists = pc.struct_field(objects, "amodal_box").to_pylist()
     boxes = np.array(box_lists, float).reshape(-1, 4)
@@ -154,12 +159,16 @@ def _measure_faults(table: pa.Table) -> Iterator[tuple[int, str]]:
     has_area = (left < right) & (top < bottom)
     begins_inside = (left >= 0) & (top >= 0)
     is_inside = begins_inside & (right <= widths) & (bottom <= heights)
-    for n in np.flatnonzero(~(has_area & is_inside)).tolist():
-        box = boxes[n].astype(int).tolist()
-        yield rows[n], f"an object has the box {box}, which is not a box within the image"
+    for number in np.flatnonzero(~(has_area & is_inside)).tolist():
+        box = boxes[number].astype(int).tolist()
+        yield (
+            row_of_object[number],
+            f"an object has the box {box}, which is not a box within the image",
+        )
 
     shares = np.array(pc.struct_field(objects, "visible_fraction").to_pylist(), float)
     # Negated, so that NaN is a fault too.
     is_share = (shares >= 0) & (shares <= 1)
-    for n in np.flatnonzero(~is_share).tolist():
-        yield rows[n], f"an object has the visible fraction {shares[n]}, expected 0 to 1"
+    for number in np.flatnonzero(~is_share).tolist():
+        fault = f"an object has the visible fraction {shares[number]}, expected 0 to 1"
+        yield row_of_object[number], fault

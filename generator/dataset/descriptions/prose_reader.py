@@ -260,11 +260,7 @@ class ClauseParser(PhraseParser):
         # open object.
         is_category = key.kind == "generic"
         if is_category and term.kind == "noun":
-            known = None if self.drafts.open is None else self.drafts.objects[self.drafts.open]
-            if known is not None and known.category is None:
-                self.drafts.name_category(self.drafts.open or 0, term.meaning, self.span_of(term))
-            else:
-                self.drafts.open = self.drafts.add(term.meaning, self.span_of(term))
+            self._name_open_object(term)
         elif not is_category and term.kind in ("value", "after"):
             if self.drafts.open is None and not self.drafts.opens_object:
                 raise UnreadError("a value of no object")
@@ -277,6 +273,15 @@ class ClauseParser(PhraseParser):
         else:
             raise self.unexpected()
         self.drafts.opens_object = False
+
+    def _name_open_object(self, noun: Term) -> None:
+        """Give the open object its category; open a new object if there is none that lacks one."""
+        span = self.span_of(noun)
+        open_object = self.drafts.open
+        if open_object is not None and self.drafts.objects[open_object].category is None:
+            self.drafts.name_category(open_object, noun.meaning, span)
+        else:
+            self.drafts.open = self.drafts.add(noun.meaning, span)
 
     def _read_kind_of(self) -> None:
         """Read "the color of the cube is red"."""

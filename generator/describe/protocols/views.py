@@ -93,7 +93,8 @@ class Views(Protocol):
         """The turns of the world; None if it has one, which would be the answer to all questions,
         or some that have no words."""
         turns = sorted(self._turns)
-        if len(turns) < 2 or not self._turns <= {*_QUARTERS}:
+        have_words = self._turns <= set(_QUARTERS)
+        if len(turns) < 2 or not have_words:
             return None
         return [Form((), view=f"turn {turn:g}") for turn in turns]
 
@@ -102,9 +103,9 @@ class Views(Protocol):
         are equally frequent in a split."""
         scene = draft.scene
         options: dict[tuple[str, str], list[list[Form]]] = {}
+        sides = ("front", "behind", "left", "right")
         for i in scene.unique_objects:
             mention = Mention(scene.facts.categories[i])
-            sides = ("front", "behind", "left", "right")
             forms = [Form((mention,), view=f"from {side}") for side in sides]
             truths = [decide_view(form, scene.twin, scene) for form in forms]
             # An object without a front decides none, and one seen from a corner not all.
@@ -137,13 +138,13 @@ def _turn_of(scene: DescribedScene) -> float:
     return (scene.facts.azimuth - scene.twin.facts.azimuth) % 360
 
 
-def _objects_of(scene: DescribedScene) -> set[tuple[str, tuple[tuple[str, str], ...]]]:
-    """The category and values of each object."""
+def _objects_of(scene: DescribedScene) -> set[Mention]:
+    """Each object as the mention that names its category and all of its values."""
     facts = scene.facts
-    return {
-        (category, tuple(sorted(values.items())))
-        for category, values in zip(facts.categories, facts.values, strict=True)
-    }
+    mentions = set()
+    for category, values in zip(facts.categories, facts.values, strict=True):
+        mentions.add(Mention(category, tuple(sorted(values.items()))))
+    return mentions
 
 
 def _first_image() -> Candidate:

@@ -185,10 +185,13 @@ def read_label_table(path: Path, columns: Sequence[str], roles: SplitRoles) -> L
     texts: dict[str, None] = {}
     for line, cells in numbered_rows:
         own = {role: cells[column] for role, column in column_of.items() if cells[column]}
-        texts.update(dict.fromkeys(text for role, text in own.items() if role != "image"))
+        for role, text in own.items():
+            if role != "image":
+                texts[text] = None
         rows.append(_read_row(line, own, "split" in column_of, path))
     splits = list(dict.fromkeys(row.split for row in rows if row.split is not None))
-    return LabelTable(rows, splits, *_check_roles(roles, splits, path), list(texts))
+    training, familiar = _check_roles(roles, splits, path)
+    return LabelTable(rows, splits, training, familiar, list(texts))
 
 
 def _read_csv(text: str) -> Iterator[tuple[int, dict[str, str]]]:
