@@ -7,7 +7,8 @@ repairs:
 
 1. Draft. The places of a scene take the names that are least used so far. If the scene is outside
    the split, it changes at random or is drawn again. Scenes of two objects take in turn an
-   arrangement of each cluster.
+   arrangement of each cluster; a cluster is all arrangements of the same values and categories,
+   however they are paired.
 2. Even out. Crowded names, used more often than others of their class, give way to rarer ones
    (`generator/plan/balance.py`).
 3. Show. Training scenes change until they show every binding that they may
@@ -44,14 +45,15 @@ _PORTION = 2_000
 _MOST_DRAWS = 600
 """Draws of a scene before its split counts as impossible."""
 _DRAWS_PER_LEVEL = 8
-"""Failed draws after which one more of the lowest counts is good enough: the least-used names may
-fit together in no scene of the split."""
+"""Draws take the names with the lowest count. The least-used names may fit together in no scene of
+the split. So after this many failed draws, names with the second-lowest count may be drawn too;
+after as many more, those with the third-lowest; and so on."""
 _CHECKS_PER_DRAW = 8
 """Arrangements that are checked for each draw: the draw itself, then seven random changes of one
 name, each made to the last. They are cheaper than a new draw."""
 
 _MOST_EVEN_CLUSTERS = 300
-"""With more clusters, these cannot be equally frequent together with values and objects."""
+"""With more clusters than this, clusters, values and objects cannot all be equally frequent."""
 
 _PATIENCE_PER_SCENE = 100
 """Moves for each scene without improvement, after which a small split of a rotation is as even as
@@ -75,9 +77,10 @@ class ArrangementSampler:
 
     In scenes of two objects, these differ in value and in category; in other scenes both may
     repeat. Within a split all values, and all objects, are equally frequent, overall and at each
-    place from left to right. If the split itself favours some names (partial, unseen), this holds
-    among names that are held out with the same. Clusters of two objects are balanced too, as far as
-    the balance of values and objects allows.
+    place from left to right. In splits of held-out combinations (partial, unseen), some names
+    occur more often than others by necessity; then this holds within each class of names
+    (`generator/plan/name_classes.py`). Clusters of two objects are balanced too, as far as the
+    balance of values and objects allows.
     """
 
     def __init__(self, rule: Rule):
@@ -125,8 +128,8 @@ class ArrangementSampler:
             # 2. Even out.
             if portion == n_portions - 1:
                 self._even_out_names(split, scenes, counts, stream)
-            # 3. Show. After evening out, which does not look at bindings and could remove the only
-            # scene that shows one.
+            # 3. Show. Where one portion is all, this comes after evening out, which does not look at
+            # bindings and could remove the only scene that shows one.
             if portion == 0 and split == "train":
                 show_all_bindings(scenes, counts, self._candidates, needed, stream)
             has_even_clusters = 0 < counts.n_clusters <= _MOST_EVEN_CLUSTERS
@@ -192,7 +195,7 @@ class ArrangementSampler:
     def _change_any_name(self, arrangement: Arrangement, stream: Stream) -> Arrangement:
         """The arrangement with a random name at a random place."""
         place = stream.below(len(arrangement))
-        role = stream.below(2)
+        role = stream.below(2)  # 0: its value, 1: its category
         names = self._candidates.names[role]
         return with_name(arrangement, place, role, names[stream.below(len(names))])
 
@@ -225,7 +228,7 @@ class ArrangementSampler:
 
         Even names at each place and even clusters may exclude each other, or the search may end in
         a local minimum between them. So passes with all counts alternate with passes in which
-        counts by place may be uneven; at last the clusters may be.
+        counts by place may be uneven. The last passes give up even clusters.
         """
         least_used = LeastUsed(counts, stream)
         belongs = self._membership(split)
@@ -304,7 +307,10 @@ def _best_change(
 
 
 def _loose_counts_of_passes(split: str, counts: NameCounts) -> list[tuple[str, ...]]:
-    """For each pass over the scenes of a split, the kinds of counts that may be uneven."""
+    """For each pass over the scenes of a split, the kinds of counts that may be uneven.
+
+    A pass is a search with random moves, so the same pass again may get further.
+    """
     passes: list[tuple[str, ...]] = []
     if counts.n_clusters <= _MOST_EVEN_CLUSTERS:
         # val and seen have few clusters, which seldom leave room for even names as well.
