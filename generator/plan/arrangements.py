@@ -128,8 +128,8 @@ class ArrangementSampler:
             # 2. Even out.
             if portion == n_portions - 1:
                 self._even_out_names(split, scenes, counts, stream)
-            # 3. Show. Where one portion is all, this comes after evening out, which does not look at
-            # bindings and could remove the only scene that shows one.
+            # 3. Show. Where one portion is all, this comes after evening out, which does not look
+            # at bindings and could remove the only scene that shows one.
             if portion == 0 and split == "train":
                 show_all_bindings(scenes, counts, self._candidates, needed, stream)
             has_even_clusters = 0 < counts.n_clusters <= _MOST_EVEN_CLUSTERS
