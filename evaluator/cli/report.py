@@ -173,7 +173,7 @@ def _read_audits(runs: Sequence[str]) -> "dict[str, Audit]":
     """{argument: its audit} for the arguments that are not runs. Raises UserError for an audit that
     the page does not show."""
     from evaluator.report.audit_results import read_audit
-    from evaluator.report.page import DRAWN
+    from evaluator.report.page import DRAWING_OF_COMMAND
 
     audits = {}
     for run in runs:
@@ -182,7 +182,7 @@ def _read_audits(runs: Sequence[str]) -> "dict[str, Audit]":
             continue
         # A result that is left out silently would be missed only by who knows that it should be
         # there.
-        if audit.command not in DRAWN:
+        if audit.command not in DRAWING_OF_COMMAND:
             raise UserError(f"The page shows nothing of `{audit.command}`; leave {audit.path} out.")
         audits[run] = audit
     return audits

@@ -158,14 +158,14 @@ def _unused_inputs(inputs: PaperInputs) -> list[str]:
 
 def _files_of_figure(paper_figure: PaperFigure, inputs: PaperInputs) -> dict[str, bytes]:
     """The files of a figure by name; empty if there is nothing to draw."""
-    drawn = paper_figure.draw(inputs)
+    drawings = paper_figure.draw(inputs)
     contents: dict[str, bytes] = {}
-    if isinstance(drawn, dict):
-        contents = drawn
+    if isinstance(drawings, dict):
+        contents = drawings
     else:
-        for i, figure in enumerate(drawn):
+        for i, figure in enumerate(drawings):
             # A single drawing has the figure's own name, as in figure2.svg; several are numbered.
-            position = str(i + 1) if len(drawn) > 1 else ""
+            position = str(i + 1) if len(drawings) > 1 else ""
             for suffix, data in figure.files().items():
                 contents[f"{position}{suffix}"] = data
     files = {}

@@ -127,7 +127,7 @@ def _extractor(name: str) -> NounPhrases | SpacyPhrases:
 
 _NOUNS = {name: words.split() for name, words in ENGLISH["nouns"].items()}
 IRREGULAR = dict(pair.split(":") for pair in _NOUNS["irregular"])
-KEPT = frozenset(_NOUNS["kept"])
+UNCHANGED_NOUNS = frozenset(_NOUNS["unchanged"])
 _COMPOUND = tuple(_NOUNS["compound"])
 _SINGULAR_IS = frozenset(_NOUNS["singular_is"])
 _PLURAL_US = frozenset(_NOUNS["plural_us"])
@@ -148,7 +148,7 @@ def singular(noun: str) -> str:
     head, dash, last = noun.rpartition("-")
     if dash:
         return head + dash + singular(last)
-    if noun in KEPT:
+    if noun in UNCHANGED_NOUNS:
         return noun
     if noun in IRREGULAR:
         return IRREGULAR[noun]
@@ -171,7 +171,7 @@ def _without_s(noun: str) -> str:
         return f"{noun[:-3]}y"
     if noun.endswith(("sses", "shes", "ches", "xes", "zzes", "tzes", "oes")):
         return noun[:-2]
-    if noun.endswith("es") and (noun[:-2] in KEPT or noun[:-2] in _SINGULAR_IS):
+    if noun.endswith("es") and (noun[:-2] in UNCHANGED_NOUNS or noun[:-2] in _SINGULAR_IS):
         return noun[:-2]
     # "buses" loses two letters; "causes", "houses" and "excuses" lose one.
     is_of_us = noun.endswith("uses") and not noun.endswith(("auses", "euses", "ouses"))

@@ -192,7 +192,7 @@ def _has_article(resolved: Sequence[str]) -> bool:
 
 
 _NOUNS = ("NOUN", "PROPN")
-_KEPT = (*_NOUNS, "ADJ", "VERB")
+_PARTS_OF_PHRASES = (*_NOUNS, "ADJ", "VERB")
 _UNUSED = ("ner", "lemmatizer")
 
 
@@ -230,7 +230,7 @@ class SpacyPhrases:
     def __call__(self, caption: str) -> list[str]:
         """As NounPhrases.__call__."""
         return [
-            " ".join(word.lower_ for word in chunk if word.pos_ in _KEPT)
+            " ".join(word.lower_ for word in chunk if word.pos_ in _PARTS_OF_PHRASES)
             for chunk in self._pipeline(caption).noun_chunks
             if chunk.root.pos_ in _NOUNS
         ]

@@ -250,10 +250,10 @@ def failures(run: Run, most: int) -> list[tuple[Image.Image, str]]:
     wrong = outcomes[(outcomes["value"] < 1) & (outcomes["split"] != "val")]
     if images is None:
         return []
-    shown = []
+    wrong_images = []
     for row in wrong.drop_duplicates("scene_id")[:most].to_dict("records"):
-        shown.append((images.image(row["scene_id"]), visible(row["false_text"])))
-    return shown
+        wrong_images.append((images.image(row["scene_id"]), visible(row["false_text"])))
+    return wrong_images
 
 
 def wrong_unseen(run: Run, protocol: str = "") -> dict[str, str] | None:

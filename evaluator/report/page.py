@@ -242,7 +242,7 @@ def vega_script() -> str:
     return f"(() => {{{bundle}}})();".replace("</script", r"<\/script")
 
 
-DRAWN: Mapping[str, Callable[[Audit], list[Figure]]] = MappingProxyType(
+DRAWING_OF_COMMAND: Mapping[str, Callable[[Audit], list[Figure]]] = MappingProxyType(
     {
         COMPARISON: lambda audit: differences(audit.record),
         FAMILIARITY: lambda audit: by_overlap(audit.name, overlap_panels(audit.record)),
@@ -257,14 +257,14 @@ def figures_of_audits(audits: Sequence[Audit]) -> list[Figure]:
     """Draw the results of other commands.
 
     Args:
-        audits: Results of commands in DRAWN.
+        audits: Results of commands in DRAWING_OF_COMMAND.
 
     Returns:
         Their figures.
     """
     drawings = []
     for audit in audits:
-        drawings += DRAWN[audit.command](audit)
+        drawings += DRAWING_OF_COMMAND[audit.command](audit)
     return drawings
 
 

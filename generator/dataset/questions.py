@@ -241,8 +241,8 @@ def make_questions(
     # A pool has too many candidates for a question in words.
     has_protocol = pc.field("protocol").isin(list(protocols))
     is_asked = has_protocol & pc.field("pool_id").is_null()
-    asked = benchmark.items.filter(is_asked)
-    items = asked.select(["item_id", "protocol"]).to_pydict()
+    items_in_words = benchmark.items.filter(is_asked)
+    items = items_in_words.select(["item_id", "protocol"]).to_pydict()
     rows_of_item: dict[str, list[int]] = {item: [] for item in items["item_id"]}
     for row, item in enumerate(rows.item):
         if item in rows_of_item:

@@ -9,7 +9,7 @@ from PIL import Image
 
 from generator.dataset.reader import World
 from generator.holdout.holdout import Binding, Holdout
-from generator.vocabulary.relations import AGAIN, GROUND
+from generator.vocabulary.relations import GROUND, GROUND_AGAIN
 from generator.vocabulary.schema import parse_vocabulary
 
 THUMBNAIL_SIDE = 112
@@ -108,7 +108,7 @@ def relation_grids(world: World, holdout_data: Mapping[str, Any]) -> list[Combin
                 thumbnail = _cut_out(world, largest.get((first, second)))
                 rows[first].append(Combination(first, second, is_held_out, thumbnail))
         phrase = vocabulary.relations[relation].phrase
-        title = f"row {phrase.replace(GROUND, 'column').replace(AGAIN, 'the column')}"
+        title = f"row {phrase.replace(GROUND, 'column').replace(GROUND_AGAIN, 'the column')}"
         if GROUND not in phrase:
             title += " column"
         grids.append(CombinationGrid(relation, holdout.category, categories, rows, title))

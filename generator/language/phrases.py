@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from generator.language.form import Form, Link, Mention
 from generator.vocabulary.english import NUMBERS, ORDINALS, plural_of
-from generator.vocabulary.relations import AGAIN, GROUND, THIRD
+from generator.vocabulary.relations import GROUND, GROUND_AGAIN, THIRD
 from generator.vocabulary.schema import Vocabulary
 
 Place = tuple[int, str]
@@ -221,9 +221,9 @@ class FormPhrases:
         words = self.relation(k)
         if GROUND not in words:
             return f"{words} {target}"
-        if AGAIN in words:
+        if GROUND_AGAIN in words:
             object_again = self.definite(self.form.relations[k].object)
-            words = words.replace(AGAIN, object_again)
+            words = words.replace(GROUND_AGAIN, object_again)
         return words.replace(GROUND, target).replace(THIRD, third)
 
     def _relation_phrase(self, k: int) -> str:

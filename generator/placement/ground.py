@@ -286,10 +286,10 @@ class Ground:
         ground."""
         # Draw in what n - 1 clearances leave free, then insert them.
         free = max(0.0, 2 * self._half_ground - (n - 1) * self._clearance)
-        drawn = sorted(stream.uniform(0, free) for _ in range(n))
+        offsets = sorted(stream.uniform(0, free) for _ in range(n))
         coordinates = []
-        for i, coordinate in enumerate(drawn):
-            from_edge = coordinate + i * self._clearance
+        for i, offset in enumerate(offsets):
+            from_edge = offset + i * self._clearance
             coordinates.append(from_edge - self._half_ground)
         return coordinates
 

@@ -396,8 +396,8 @@ class Candidates:
                     (left, right), stream, self._vocabulary, self._holdout.planned_frames
                 )
                 relations = certain_relations(layout, self._vocabulary)
-                shown = held_out_facts(arrangement, relations, self._holdout)
-                held_out.append(tuple(shown))
+                shown_facts = held_out_facts(arrangement, relations, self._holdout)
+                held_out.append(tuple(shown_facts))
             relations_of_layouts[left, right] = list(dict.fromkeys(held_out))
         return relations_of_layouts
 

@@ -60,12 +60,12 @@ def show_all_bindings(
     Raises:
         TooFewScenesError: a needed binding is in no scene at the end.
     """
-    shown = _ShownBindings(scenes, counts, candidates, needed)
-    missing = set(candidates.bindings["train"]) - set(shown.times_shown)
+    shown_bindings = _ShownBindings(scenes, counts, candidates, needed)
+    missing = set(candidates.bindings["train"]) - set(shown_bindings.times_shown)
     # Needed bindings come first: those after them may find no object that can go.
     for binding in sorted(missing, key=lambda binding: (binding not in needed, binding)):
-        shown.add(binding, stream)
-    if any(shown.times_shown[binding] == 0 for binding in needed):
+        shown_bindings.add(binding, stream)
+    if any(shown_bindings.times_shown[binding] == 0 for binding in needed):
         raise TooFewScenesError
 
 
@@ -112,8 +112,8 @@ class _ShownBindings:
         """Two scenes after an exchange of objects that shows a binding, by row; empty if none of
         those tried stays in training."""
         value, category = binding
-        with_value = [each for each in dispensable if each.binding[VALUE] == value]
-        with_object = [each for each in dispensable if each.binding[OBJECT] == category]
+        with_value = [obj for obj in dispensable if obj.binding[VALUE] == value]
+        with_object = [obj for obj in dispensable if obj.binding[OBJECT] == category]
         # Exchanges at one place come first, since they keep the counts at each place.
         exchanges = sorted(
             product(stream.shuffled(with_value), stream.shuffled(with_object)),
@@ -123,10 +123,10 @@ class _ShownBindings:
             if receiver.row == giver.row:
                 continue
             old_category = receiver.binding[OBJECT]
-            received = with_name(self._scenes[receiver.row], receiver.place, OBJECT, category)
-            given = with_name(self._scenes[giver.row], giver.place, OBJECT, old_category)
-            if self._is_training_scene(received) and self._is_training_scene(given):
-                return {receiver.row: received, giver.row: given}
+            new_receiver = with_name(self._scenes[receiver.row], receiver.place, OBJECT, category)
+            new_giver = with_name(self._scenes[giver.row], giver.place, OBJECT, old_category)
+            if self._is_training_scene(new_receiver) and self._is_training_scene(new_giver):
+                return {receiver.row: new_receiver, giver.row: new_giver}
         return {}
 
     def _find_replacement(

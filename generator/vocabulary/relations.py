@@ -13,7 +13,7 @@ from generator.base.declarations import Declared, Positive, error_lines, raise_a
 from generator.base.errors import did_you_mean
 from generator.dataset.relations import AXIS_OF, Axis, Frame
 
-GROUND, AGAIN, THIRD = "{b}", "{the_b}", "{c}"
+GROUND, GROUND_AGAIN, THIRD = "{b}", "{the_b}", "{c}"
 """In the phrase of a relation: its second object where it is introduced, the same object when it is
 repeated, and its third object."""
 
@@ -130,11 +130,11 @@ def _check_phrase(phrase: str, relation: Relation, *, has_frames: bool) -> None:
 
     `has_frames`: whether the family has directions of several frames.
     """
-    n_ground, n_again, n_third = (phrase.count(mark) for mark in (GROUND, AGAIN, THIRD))
+    n_ground, n_again, n_third = (phrase.count(mark) for mark in (GROUND, GROUND_AGAIN, THIRD))
     whose = f"relation '{relation.name}': the phrase '{phrase}'"
     needed = (1, 1, 0) if relation.frame == "object" else (1, 0, 1)
     if relation.frame in ("object", "third"):
-        example = f"from {AGAIN}'s own point of view" if needed[1] else f"seen from {THIRD}"
+        example = f"from {GROUND_AGAIN}'s own point of view" if needed[1] else f"seen from {THIRD}"
         if (n_ground, n_again, n_third) != needed:
             raise ValueError(
                 f"{whose} does not say whose direction it means; name the object once, as in 'to "

@@ -41,7 +41,7 @@ _GROUPS = {
     "load": ("By load", "atoms of a full description"),
 }
 """{label of rows: (title of its section, title of its axis)}."""
-_DRAWN = ("values right", "values exchanged", "values invented")
+_MEASURES_OF_FIGURES = ("values right", "values exchanged", "values invented")
 """The measures that are drawn by each group of images."""
 _BINDS, _DOES_NOT, _UNDECIDED = "binds", "does not bind", "is undecided"
 FLOORS_NOTE = (
@@ -312,7 +312,7 @@ def measure_figures(runs: Sequence[DescribedRun]) -> list[Figure]:
         The figure of the main measures by split; that of held-out against seen bindings in the same
         images, if there are any; and figures by number of objects, interference and load.
     """
-    drawn = [*_DRAWN, *_relations_drawn(runs)]
+    measures = [*_MEASURES_OF_FIGURES, *_relations_drawn(runs)]
     # A model that names no object of an image has no values, and so no panels to draw.
     figures = draw_figure(
         "measures",
@@ -320,7 +320,7 @@ def measure_figures(runs: Sequence[DescribedRun]) -> list[Figure]:
         about="Values of the named objects by split, in percent, with intervals. Dashed: the "
         "floors.",
         kind="splits",
-        panels=_panels_by_split(runs, drawn),
+        panels=_panels_by_split(runs, measures),
     )
     bindings = _panel_of_bindings(runs)
     figures += draw_figure(
@@ -332,7 +332,7 @@ def measure_figures(runs: Sequence[DescribedRun]) -> list[Figure]:
         panels={"the same images": bindings} if bindings else {},
     )
     for label, (title, axis) in _GROUPS.items():
-        for measure in drawn:
+        for measure in measures:
             panels = _panels_by_group(runs, label, measure)
             figures += draw_figure(
                 f"{label}-{measure.replace(' ', '-')}",

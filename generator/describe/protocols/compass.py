@@ -247,8 +247,8 @@ class Skill(Protocol):
         return draft.walk(cell, sayable, apart=apart, within=within)
 
     def _write_targeted(self, skill: str, draft: Draft, form: Form) -> Iterator[Item | None]:
-        drawn = self._draw_foils(skill, draft, form)
-        foils = draft.select_foils(drawn, form, _N_FOILS)
+        foils_of_skill = self._draw_foils(skill, draft, form)
+        foils = draft.select_foils(foils_of_skill, form, _N_FOILS)
         yield draft.make_item("targeted", skill, form, foils)
 
     def _draw_foils(self, skill: str, draft: Draft, form: Form) -> Iterator[Foil]:

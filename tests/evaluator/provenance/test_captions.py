@@ -11,8 +11,8 @@ from evaluator.provenance.captions import (
     DEFAULT,
     EXACT,
     IRREGULAR,
-    KEPT,
     STRICT,
+    UNCHANGED_NOUNS,
     Reading,
     normalised,
     read_synonyms,
@@ -37,7 +37,7 @@ poses:pose pauses:pause bus:bus gas:gas as:as
 def test_plurals_become_singular_and_what_is_singular_stays() -> None:
     for plural, single in (pair.split(":") for pair in PLURALS.split()):
         assert (singular(plural), singular(single)) == (single, single)
-    assert all(singular(noun) == noun for noun in KEPT)
+    assert all(singular(noun) == noun for noun in UNCHANGED_NOUNS)
     assert all(singular(plural) == single for plural, single in IRREGULAR.items())
 
 
