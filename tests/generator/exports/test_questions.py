@@ -270,6 +270,7 @@ def test_names_say_form_protocol_split_and_orders(rendered: Path) -> None:
     dataset = Dataset.open(rendered)
     questions = QuestionSet(dataset, dataset.benchmark(), "choice", ("binary",), ("unseen",), 1)
     assert questions.name.endswith("_choice_binary_unseen_1_orders")
+    assert QuestionSet(dataset, dataset.benchmark(), "choice").name.endswith("_choice")
     assert QuestionSet(dataset, dataset.benchmark(), "yes-no").name.endswith("_yes_no")
 
 

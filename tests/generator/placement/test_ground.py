@@ -126,6 +126,25 @@ def test_places_are_spread_over_the_ground(n: int) -> None:
         assert abs(sum(line) / len(line)) < 0.5
 
 
+@pytest.mark.parametrize("aside", [-1.5, 1.5])
+def test_a_camera_that_looks_beside_the_middle_has_all_objects_in_its_frame(aside: float) -> None:
+    camera = still(FEW)
+    x, y, z = camera.position
+    target_x, target_y, target_z = camera.target
+    camera = replace(
+        camera, position=(x + aside, y, z), target=(target_x + aside, target_y, target_z)
+    )
+    ground = Ground(camera, FEW, 240, 240)
+    columns = [(Footprint(0.4, 0.0, 0.4),)] * 2
+    n_placed = 0
+    for seed in range(40):
+        places = ground.find_positions(columns, (0, 1), Stream("aside", seed))
+        for place in places or ():
+            assert in_frame(place, 0.4, camera, 240, 240)
+            n_placed += 1
+    assert n_placed > 20
+
+
 def test_no_position_is_behind_the_camera() -> None:
     camera = Camera((0.0, -1.0, 1.0), (0.0, 0.0, 0.35), 35.0, 32.0)
     assert (
