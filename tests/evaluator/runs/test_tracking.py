@@ -3,11 +3,16 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from evaluator import evaluate
+from evaluator.runs.tracking import log_steps
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.methods import Scratch
 from evaluator.training.session import train
@@ -53,6 +58,38 @@ def test_wandb_writes_without_a_network(bags: None, drawn: Path, tmp_path: Path)
     subprocess.run([sys.executable, "-c", code, tmp_path / "run"], env=env, check=True)
     (written,) = (tmp_path / "wandb").glob("offline-run-*/run-*.wandb")
     assert b"binary/accuracy/swap/seen" in written.read_bytes()
+
+
+def test_only_a_stopped_training_goes_on_with_its_run_of_wandb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """wandb knows a run by its id alone. A stand-in for it, since an offline run tells no id."""
+    ids: list[str] = []
+
+    @contextmanager
+    def init(**options: Any) -> Iterator[SimpleNamespace]:
+        ids.append(options["id"])
+        yield SimpleNamespace(log=lambda values, step: None)
+
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=init))
+
+    def log(done: int, stops: bool) -> None:
+        with log_steps(["wandb"], tmp_path / "model", {}, done) as log_step:
+            log_step(done + 1, {"loss": 1.0})
+            if stops:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        log(0, stops=True)
+    # Begun anew, before any step was kept: another run.
+    with pytest.raises(KeyboardInterrupt):
+        log(0, stops=True)
+    log(3, stops=False)
+    # It ended well, so the next training is another run too.
+    log(3, stops=False)
+    first, anew, continued, after_end = ids
+    assert len({first, anew, after_end}) == 3
+    assert continued == anew
 
 
 def test_a_training_that_goes_on_logs_each_step_once(
