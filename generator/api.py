@@ -696,9 +696,22 @@ def _stored_plan(
     return plan_world(prepared, root), root
 
 
-def _farm(workers: int | None, farm: str, address: str | None, device: str) -> Farm:
+def check_address(farm: str, address: str | None) -> None:
+    """Check that only a Ray cluster has an address.
+
+    Args:
+        farm: Where workers run: local, ray or slurm.
+        address: The address; None for none.
+
+    Raises:
+        UserError: There is an address, and workers run on this machine.
+    """
     if address and farm == "local":
         raise UserError(f"--address {address} is the address of a Ray cluster; add --farm ray.")
+
+
+def _farm(workers: int | None, farm: str, address: str | None, device: str) -> Farm:
+    check_address(farm, address)
     # Only of this machine: the nodes of a cluster cannot be looked at from here.
     gpus = find_gpus(device) if farm == "local" else ()
     return Farm(workers or len(gpus) or default_workers(), farm == "ray", address, gpus)

@@ -130,6 +130,7 @@ def _report_runs(
     from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_results
     from evaluator.report.figure import write_figures
+    from evaluator.report.files import check_hub_dataset
     from evaluator.report.page import figures_of_audits, write_page
     from evaluator.runs.folder import as_written, is_unfinished, read_named
 
@@ -137,6 +138,9 @@ def _report_runs(
         raise UserError(
             "--hub-dataset belongs to --hub; give the folder of the model's repository with --hub."
         )
+    # Before the page is written.
+    if hub_dataset:
+        check_hub_dataset(hub_dataset)
     audits = _read_audits(runs)
     # A report of a long series is wanted before its last run ends.
     unfinished = [run for run in runs if is_unfinished(run)]

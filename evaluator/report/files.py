@@ -184,6 +184,19 @@ def _training(entry: Results) -> str:
     return dumps([entry["factors"][name] for name in ("model", "treatment")], sort_keys=True)
 
 
+def check_hub_dataset(name: str) -> None:
+    """Check the name of a dataset of the Hub.
+
+    Args:
+        name: The name.
+
+    Raises:
+        UserError: It is not OWNER/NAME.
+    """
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+        raise UserError(f"Expected a dataset of the Hub as OWNER/NAME, got '{name}'.")
+
+
 def write_hub(entries: Sequence[Results], folder: Path, dataset: str | None) -> list[Path]:
     """Write the results of one model into the folder of its Hub repository.
 
@@ -202,8 +215,8 @@ def write_hub(entries: Sequence[Results], folder: Path, dataset: str | None) -> 
     from huggingface_hub import eval_result_entries_to_yaml
     from huggingface_hub.utils import yaml_dump
 
-    if dataset is not None and not re.fullmatch(r"[\w.-]+/[\w.-]+", dataset):
-        raise UserError(f"Expected a dataset of the Hub as OWNER/NAME, got '{dataset}'.")
+    if dataset is not None:
+        check_hub_dataset(dataset)
     if dataset is not None and len(entries) > 1:
         names = ", ".join(entry["benchmark"] for entry in entries)
         raise UserError(

@@ -104,6 +104,7 @@ def suite(
     their digests with the published ones. If the command is stopped, run it again to continue.
     `score suite` scores models on it.
     """
+    from generator.api import check_address
     from generator.suite.forms import STANDARD, fresh_form
     from generator.suite.making import cost_lines, make_suite, read_making, slurm_scripts
 
@@ -112,6 +113,8 @@ def suite(
         for name, value in values_given(context, options).items()
         if name in _FARM_PARAMETERS
     }
+    # Before worlds are planned, which takes minutes.
+    check_address(farm.get("farm", "local"), farm.get("address"))
     check_slurm_options(context, farm.get("farm"))
     if farm.get("farm") == "slurm":
         check_slurm_shards(farm)
