@@ -101,13 +101,13 @@ def _scores_of_form(form: str) -> list[float]:
     small: SuiteWorld = declared.model_copy(
         update={"scenes": SCENES, "resolution": f"{SIDE}x{SIDE}", "quality": "draft"}
     )
-    seeds = seeds_of(suite, TRACK, WORLD, form)
+    seeds = seeds_of(suite, TRACK, world=WORLD, form=form)
     prepared = prepare(world_options(small, seeds.scenes, seeds.block))
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         plan = plan_world(prepared, root)
         work = work_of(plan, Rendering("draft").request)
-        world = render_work(work, root, root, Farm(default_workers()))
+        world = render_work(work, root, root=root, farm=Farm(default_workers()))
         return score_world(world, prepared)
 
 

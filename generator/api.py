@@ -210,12 +210,12 @@ def render(
     part = parse_shard(shard)
     device = find_device(render_options.device or "auto")
     rendering = _rendering(render_options, device, part)
-    worker_farm = _farm(workers, farm, address, device)
-    stored, root = _stored_plan(planned, render_options, rendering, options)
+    worker_farm = _farm(workers, farm, address=address, device=device)
+    stored, root = _stored_plan(planned, render_options, rendering=rendering, content=options)
     work = work_of(stored, rendering)
-    _log_work(work, root, device, worker_farm, stored.counts())
+    _log_work(work, root, device=device, farm=worker_farm, planned_for=stored.counts())
     log_held_out(stored)
-    render_work(work, stored.root, root, worker_farm, progress)
+    render_work(work, stored.root, root=root, farm=worker_farm, progress=progress)
     if not shard:
         write_first_benchmarks(root, render_options.exposed_negatives, progress)
     return _finished(root, render_options.out)
@@ -273,7 +273,7 @@ def ladder(
     prepared = prepare_ladder(options, request)
     rendering = Rendering(quality, (), find_device(device or "auto"))
     root = _local(out or prepared.folder_name)
-    farm = _farm(workers, "local", None, rendering.device)
+    farm = _farm(workers, "local", address=None, device=rendering.device)
     _write_ladder(
         prepared, root, name=f"ladder-{factor}", rendering=rendering, farm=farm, progress=progress
     )
@@ -307,8 +307,8 @@ def _write_ladder(
     # Before the plan is written: it is refused where Blender is missing.
     request = rendering.request
     work = work_of(plan_world(prepared, root), request)
-    _log_work(work, root, rendering.device, farm)
-    render_work(work, root, root, farm, progress)
+    _log_work(work, root, device=rendering.device, farm=farm)
+    render_work(work, root, root=root, farm=farm, progress=progress)
     describe_world(
         root,
         Dataset.open(root).world,
@@ -360,11 +360,11 @@ def render_on_slurm(
     slurm = _slurm(slurm_options, device)
     # Before a world is planned: without sbatch nothing can be submitted.
     slurm.check()
-    stored, root = _stored_plan(planned, render_options, rendering, options)
+    stored, root = _stored_plan(planned, render_options, rendering=rendering, content=options)
     work = work_of(stored, rendering)
     cores = slurm_options.jobs * slurm_options.workers
-    _log_work(work, root, device, Farm(cores), stored.counts())
-    array = Array(stored, rendering, root, slurm_options.jobs, slurm)
+    _log_work(work, root, device=device, farm=Farm(cores), planned_for=stored.counts())
+    array = Array(stored, rendering, root=root, jobs=slurm_options.jobs, slurm=slurm)
     if not wait:
         return None
     array.finish(progress)
@@ -471,9 +471,9 @@ def render_again(
     )
     root = _local(out or default_folder(opened, changes))
     work = prepare_rerender(opened, changes)
-    worker_farm = _farm(workers, farm, address, changes.device)
-    _log_work(work, root, changes.device, worker_farm)
-    rerender(opened, work, root, worker_farm, progress)
+    worker_farm = _farm(workers, farm, address=address, device=changes.device)
+    _log_work(work, root, device=changes.device, farm=worker_farm)
+    rerender(opened, work, root=root, farm=worker_farm, progress=progress)
     return _finished(root, out)
 
 
@@ -584,7 +584,9 @@ def write_first_benchmarks(
     Raises:
         UserError: a benchmark cannot be written.
     """
-    summaries = write_benchmarks(root, Dataset.open(root).world, exposed_negatives, progress)
+    summaries = write_benchmarks(
+        root, Dataset.open(root).world, exposed_negatives=exposed_negatives, progress=progress
+    )
     for name, summary in summaries.items():
         counts = ", ".join(f"{split} {n:,}" for split, n in summary.scenes.items())
         logger.info(f"{name}: {counts}." if len(summaries) > 1 else f"Scenes: {counts}.")
@@ -658,6 +660,7 @@ def _slurm(options: SlurmOptions, device: str) -> "Slurm":
 def _stored_plan(
     planned: str | Path | None,
     options: RenderOptions,
+    *,
     rendering: Mapping[str, Any],
     content: Mapping[str, Any],
 ) -> tuple[StoredPlan, Path]:
@@ -710,7 +713,7 @@ def check_address(farm: str, address: str | None) -> None:
         raise UserError(f"--address {address} is the address of a Ray cluster; add --farm ray.")
 
 
-def _farm(workers: int | None, farm: str, address: str | None, device: str) -> Farm:
+def _farm(workers: int | None, farm: str, *, address: str | None, device: str) -> Farm:
     check_address(farm, address)
     # Only of this machine: the nodes of a cluster cannot be looked at from here.
     gpus = find_gpus(device) if farm == "local" else ()
@@ -718,7 +721,12 @@ def _farm(workers: int | None, farm: str, address: str | None, device: str) -> F
 
 
 def _log_work(
-    work: Work, root: Path, device: str, farm: Farm, planned_for: Mapping[str, int] = _SPLITS_OPEN
+    work: Work,
+    root: Path,
+    *,
+    device: str,
+    farm: Farm,
+    planned_for: Mapping[str, int] = _SPLITS_OPEN,
 ) -> None:
     """Log how many images are rendered, where, and how long it may take."""
     least, most = work.request["objects"]

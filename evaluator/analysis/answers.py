@@ -311,7 +311,7 @@ def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> An
         )
     # A metric that all runs have replaces the main one of this run.
     main_of = {row["protocol"]: row["metric"] for row in results["rows"] if row["is_main"]}
-    compared = _right_or_wrong(table, metric, {**main_of, **common}, folder)
+    compared = _right_or_wrong(table, metric, main_of={**main_of, **common}, folder=folder)
     if not compared.any():
         raise UserError(
             f"{folder} has no items that are right or wrong; compare runs of another protocol or "
@@ -342,7 +342,7 @@ def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> An
 
 
 def _right_or_wrong(
-    table: Mapping[str, np.ndarray], metric: str | None, main_of: Mapping[str, str], folder: Path
+    table: Mapping[str, np.ndarray], metric: str | None, *, main_of: Mapping[str, str], folder: Path
 ) -> np.ndarray:
     """Find the rows of a run's items.csv that can be compared.
 

@@ -117,13 +117,13 @@ def compare(
     rows: list[Row] = []
     rankings: list[Row] = []
     questions = _questions(blocks)
-    for labels, selection in progress.follow(questions, "comparing", len(questions)):
+    for labels, selection in progress.follow(questions, "comparing", total=len(questions)):
         clusters = clusters_of_items(selection)
         differences = {}
         for pair in combinations(models, 2):
             differences[pair] = model_difference(_sides(selection, *pair), clusters)
-        rows += _rows(labels, selection, clusters, differences, detect)
-        placings = _ranking(labels, list(models), selection, differences)
+        rows += _rows(labels, selection, clusters=clusters, differences=differences, detect=detect)
+        placings = _ranking(labels, list(models), selection=selection, differences=differences)
         rankings.append({**labels, "models": placings})
 
     marks = _mark_rows(rows, answers)
@@ -244,6 +244,7 @@ def _outcomes(block: Matched, selected: np.ndarray, model: str) -> np.ndarray:
 def _rows(
     labels: Row,
     selection: Selection,
+    *,
     clusters: Clusters,
     differences: Differences,
     detect: float | None,
@@ -252,7 +253,7 @@ def _rows(
     rows = []
     for (first, second), difference in differences.items():
         sides = _sides(selection, first, second)
-        numbers = _numbers(sides, clusters, difference, detect)
+        numbers = _numbers(sides, clusters, difference=difference, detect=detect)
         rows.append({**labels, "first": first, "second": second, **numbers})
     q_values = benjamini_hochberg([row["p"] for row in rows])
     for row, q in zip(rows, q_values, strict=True):
@@ -279,7 +280,7 @@ def _better(labels: Row, value: float) -> float:
 
 
 def _numbers(
-    sides: Sequence[Sides], clusters: Clusters, difference: Difference, detect: float | None
+    sides: Sequence[Sides], clusters: Clusters, *, difference: Difference, detect: float | None
 ) -> Row:
     """The numbers of a row: two models on one question."""
     trainings = THESE_TRAININGS if difference.of_trainings is None else NEW_TRAININGS
@@ -309,7 +310,7 @@ def _numbers(
     }
     if detect is not None:
         row["block_seeds_needed"] = block_seeds_needed(difference, detect)
-        row["items_needed"] = items_needed(difference, detect, len(clusters))
+        row["items_needed"] = items_needed(difference, detect, items=len(clusters))
     return row
 
 
@@ -343,7 +344,7 @@ def _mcnemar(sides: Sequence[Sides]) -> Row:
 
 
 def _ranking(
-    labels: Row, models: Sequence[str], selection: Selection, differences: Differences
+    labels: Row, models: Sequence[str], *, selection: Selection, differences: Differences
 ) -> list[Row]:
     """The models by rank on one question."""
     means = []

@@ -25,7 +25,7 @@ decimals."""
 
 
 def load_over_runs(
-    tables: Sequence[ItemTable], fits: Sequence[Mapping[str, Any]], count: str, level: float
+    tables: Sequence[ItemTable], fits: Sequence[Mapping[str, Any]], *, count: str, level: float
 ) -> Estimate | None:
     """The mean over blocks and runs of a coefficient of a fit, from the items of all runs.
 

@@ -271,9 +271,9 @@ def _pooled_fits(
         # Without the items of every run, coefficients are pooled from those of the runs.
         if len(known) < len(of_members):
             return None
-        return load_over_runs(known, fits, count, level)
+        return load_over_runs(known, fits, count=count, level=level)
 
-    return pooled_loads([run["fits"] for run in runs], blocks, level, from_items)
+    return pooled_loads([run["fits"] for run in runs], blocks, level=level, from_items=from_items)
 
 
 def _block(run: Results) -> str:

@@ -415,7 +415,7 @@ def _embed_points(
     places: dict[str, dict[str, list[list[float]]]] = {TEXTS: {}, IMAGES: {}}
     cosines: dict[str, dict[str, dict[str, float]]] = {TEXTS: {}, IMAGES: {}}
     encoders = dual_encoders(request.models, world, benchmark, scenes=held_out, device=device)
-    for name, model, record in progress.follow(encoders, "embedding", len(request.models)):
+    for name, model, record in progress.follow(encoders, "embedding", total=len(request.models)):
         models[name] = record
         embeddings = {
             TEXTS: embed_texts(model, captions),

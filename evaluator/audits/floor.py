@@ -22,7 +22,7 @@ still have."""
 
 
 def find_floor(
-    benchmark: Benchmark, items: int = QUICK_ITEMS, seed: int = 0, progress: Progress = SILENT
+    benchmark: Benchmark, items: int = QUICK_ITEMS, *, seed: int = 0, progress: Progress = SILENT
 ) -> list[FloorKind]:
     """Test each kind with at least FEWEST_ITEMS items.
 
@@ -44,7 +44,7 @@ def find_floor(
         if sample.available >= FEWEST_ITEMS
     ]
     tested = []
-    for sample in progress.follow(samples, "texts alone", len(samples)):
+    for sample in progress.follow(samples, "texts alone", total=len(samples)):
         tested.append(_test_kind(sample, seed))
     revealed = decide_kinds([(result["p"], result["low"]) for result in tested])
     kinds = []

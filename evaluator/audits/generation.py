@@ -105,7 +105,7 @@ def draw_captions(
         if mark_of(model_record):
             notes.append(f"{name}: {mark_of(model_record)}")
         heads += [f"{name} draws", f"{name} sees"]
-        for number in progress.follow(range(len(prompts)), "drawing images", len(prompts)):
+        for number in progress.follow(range(len(prompts)), "drawing images", total=len(prompts)):
             stem = folder / f"{number:03d}"
             paths = _draw(model, request, world=world, prompt=prompts[number], stem=stem)
             captions[number]["images"][name] = _relative(paths, out)

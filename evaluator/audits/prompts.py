@@ -162,6 +162,6 @@ def load_models(
         )
     for name, spec in named:
         model: Any = load_model(spec, device)
-        training = training_of(model, world, benchmark, scenes)
+        training = training_of(model, world, benchmark=benchmark, images=scenes)
         logger.info(f"{name}: {training['sentence']}")
         yield name, model, {"model": spec, **model.info, "training": training}

@@ -197,13 +197,15 @@ def _parquet_records(file: Path) -> Iterator[Record]:
     rows_before = 0
     for batch in read_batches(file, read_schema(file).names, _ROWS_IN_BATCH):
         names = batch.schema.names
-        columns = [_column_values(batch, name, file, rows_before) for name in names]
+        columns = [
+            _column_values(batch, name, file=file, rows_before=rows_before) for name in names
+        ]
         for number, values in enumerate(zip(*columns, strict=True), rows_before):
             yield Record(file, str(number), dict(zip(names, values, strict=True)))
         rows_before += batch.num_rows
 
 
-def _column_values(batch: pa.RecordBatch, name: str, file: Path, rows_before: int) -> list[Any]:
+def _column_values(batch: pa.RecordBatch, name: str, *, file: Path, rows_before: int) -> list[Any]:
     """The values of a column; images as cells, so that they are read again only when needed."""
     column = batch.column(name)
     if not pa.types.is_struct(column.type) or column.type.get_field_index("bytes") < 0:

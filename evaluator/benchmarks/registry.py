@@ -283,7 +283,7 @@ def read_layout(
             filter is invalid.
     """
     finder = ImageFinder(path, images)
-    questions, pictures, about = _read(name, path, filters, finder)
+    questions, pictures, about = _read(name, path, filters=filters, finder=finder)
     table = make_candidate_table(questions, path)
     return PublishedBenchmark(table, Pictures(finder.folder, pictures), about)
 
@@ -304,12 +304,12 @@ def read_texts(
     Raises:
         UserError: As `read_layout`; or for the filter `present`, which looks for images.
     """
-    questions, _, about = _read(name, path, filters, None)
+    questions, _, about = _read(name, path, filters=filters, finder=None)
     return questions, about
 
 
 def _read(
-    name: str, path: Path, filters: Sequence[str], finder: ImageFinder | None
+    name: str, path: Path, *, filters: Sequence[str], finder: ImageFinder | None
 ) -> tuple[list[PublishedQuestion], dict[str, Picture], dict[str, Any]]:
     layout = LAYOUTS[name]
     values = parse_filters(filters, layout.labels, name)

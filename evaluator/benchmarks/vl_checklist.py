@@ -38,7 +38,7 @@ def read_vl_checklist(path: Path) -> Iterator[PublishedQuestion]:
         labels = QuestionLabels(kind=kind, skill=skill)
         rows = json_rows(file, may_be_empty=True)
         for key, row in rows:
-            yield _question(file, key, row, labels)
+            yield _question(file, key, row=row, labels=labels)
         if not rows:
             yield PublishedQuestion(
                 item=f"{kind}/{skill}",
@@ -49,7 +49,7 @@ def read_vl_checklist(path: Path) -> Iterator[PublishedQuestion]:
             )
 
 
-def _question(file: Path, key: str, row: Any, labels: QuestionLabels) -> PublishedQuestion:
+def _question(file: Path, key: str, *, row: Any, labels: QuestionLabels) -> PublishedQuestion:
     place = f"Row {key} of {file}"
     match row:
         case [str(name), {"POS": [*true], "NEG": [*false]}]:

@@ -151,7 +151,11 @@ def _report_runs(
         )
     path = out or named[0].run.folder.resolve().parent / "report.html"
     results, drawings = write_page(
-        named, path, figures_of_audits(list(audits.values())), unfinished, inline
+        named,
+        path,
+        more=figures_of_audits(list(audits.values())),
+        unfinished=unfinished,
+        inline=inline,
     )
     for run in unfinished:
         say(f"{run} is unfinished; the page says so and leaves its results out.")
@@ -247,7 +251,7 @@ def tables(
     # With reasons alone the tables show which rows are planned.
     if not (runs or missing or after):
         raise UserError("Expected one RUN or more, such as CLIP=RUN.")
-    outputs = make_paper(find_paper(paper), read_inputs(runs, missing, before, after))
+    outputs = make_paper(find_paper(paper), read_inputs(runs, missing, before=before, after=after))
     files = write_paper(outputs, out) if out else []
     if not as_json:
         for table in outputs.tables.values():

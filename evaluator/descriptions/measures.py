@@ -197,7 +197,7 @@ def measure_image(
 
     complete = _complete_objects(description, truth, judgement.matches)
     relations, n_between_complete = _judge_relations(
-        description, truth, judgement.matches, complete
+        description, truth, matches=judgement.matches, complete=complete
     )
     held_out, held_out_recalled, seen, seen_recalled = _recall_bindings(description, truth)
     of_relations = _recall_relations(description, truth, judgement.matches)
@@ -247,14 +247,14 @@ def _complete_objects(description: Description, truth: ImageTruth, matches: Matc
 
 
 def _judge_relations(
-    description: Description, truth: ImageTruth, matches: Matches, complete: set[int]
+    description: Description, truth: ImageTruth, *, matches: Matches, complete: set[int]
 ) -> tuple[Counter[str], int]:
     """How many described relations have each verdict, and how many right ones are between objects
     of `complete`."""
     verdicts: Counter[str] = Counter()
     n_between_complete = 0
     for subject, name, target in distinct_relations(description):
-        verdict = relation_verdict(subject, name, target, truth, matches)
+        verdict = relation_verdict(subject, name, target=target, truth=truth, matches=matches)
         verdicts[verdict] += 1
         n_between_complete += verdict == "right" and {subject, target} <= complete
     return verdicts, n_between_complete
@@ -272,7 +272,7 @@ def _recall_relations(
         in_image[truth.is_held_out_relation(subject, name, target)] += 1
     recalled: Counter[bool] = Counter()
     for subject, name, target in distinct_relations(description):
-        if relation_verdict(subject, name, target, truth, matches) == "right":
+        if relation_verdict(subject, name, target=target, truth=truth, matches=matches) == "right":
             is_held_out = truth.is_held_out_relation(matches[subject], name, matches[target])
             recalled[is_held_out] += 1
     return in_image[True], recalled[True], in_image[False], recalled[False]

@@ -89,7 +89,7 @@ def write_record(named: NamedRun, submission: Submission, out: Path) -> tuple[Pa
 
     # The questions first: the aggregate names the digest and the number of their lines.
     samples = []
-    for sample in _samples(run, results, submission, evaluation_id):
+    for sample in _samples(run, results, submission=submission, evaluation_id=evaluation_id):
         samples.append(json.dumps(sample, ensure_ascii=False, allow_nan=False))
     text = "".join(f"{line}\n" for line in samples)
     samples_path = folder / f"{name}_samples.jsonl"
@@ -220,7 +220,7 @@ def _score_details(row: Mapping[str, Any], level: float | None) -> dict[str, Any
 
 
 def _samples(
-    run: Run, results: Results, submission: Submission, evaluation_id: str
+    run: Run, results: Results, *, submission: Submission, evaluation_id: str
 ) -> Iterator[dict[str, Any]]:
     """The questions of a run, each with the result of its kind and split by the main metric of
     items."""

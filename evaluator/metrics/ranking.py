@@ -119,8 +119,8 @@ def ranks(
     """
     n_images, n_texts = scores.shape
     true_scores = scores.of_pairs(truth)
-    of_images = _Counts(n_images, truth[:, 0], true_scores, tolerance)
-    of_texts = _Counts(n_texts, truth[:, 1], true_scores, tolerance)
+    of_images = _Counts(n_images, truth[:, 0], true_scores=true_scores, tolerance=tolerance)
+    of_texts = _Counts(n_texts, truth[:, 1], true_scores=true_scores, tolerance=tolerance)
 
     pairs_in_block = _group_by_block(truth, n_texts)
 
@@ -183,7 +183,7 @@ class _Counts:
     """For each query of one side, how many scores reach two thresholds: one for at or above the
     best true score, one for above it."""
 
-    def __init__(self, n: int, query: np.ndarray, true_scores: np.ndarray, tolerance: float):
+    def __init__(self, n: int, query: np.ndarray, *, true_scores: np.ndarray, tolerance: float):
         """Find the thresholds of n queries from the scores of true pairs (t,) of `query` (t,)."""
         # A query without a true candidate keeps -inf, which is not finite, and so is unscored.
         best = np.full(n, -np.inf, np.float32)

@@ -374,7 +374,10 @@ def checked_arguments(
             if types:
                 advice = did_you_mean(name, list(types))
             raise UserError(f"{model} has no argument '{name}': {advice}")
-    return {name: _convert(value, types[name], name, model) for name, value in arguments.items()}
+    return {
+        name: _convert(value, types[name], name=name, model=model)
+        for name, value in arguments.items()
+    }
 
 
 def _argument_types(load: Callable[..., Any]) -> dict[str, Any] | None:
@@ -395,7 +398,7 @@ def _argument_types(load: Callable[..., Any]) -> dict[str, Any] | None:
     return {name: type_ for name, type_ in types.items() if name not in _LOADER_PARAMETERS}
 
 
-def _convert(value: str, annotation: Any, name: str, model: str) -> Any:
+def _convert(value: str, annotation: Any, *, name: str, model: str) -> Any:
     """Convert the value of an argument; it stays a string without a type."""
     if annotation is inspect.Parameter.empty or isinstance(annotation, str):
         return value

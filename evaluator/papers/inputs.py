@@ -221,6 +221,7 @@ def splits_of(entry: Results) -> set[str]:
 def read_inputs(
     runs: Sequence[str],
     missing: Sequence[str] = (),
+    *,
     before: Sequence[str] = (),
     after: Sequence[str] = (),
 ) -> PaperInputs:

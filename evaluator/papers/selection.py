@@ -213,7 +213,9 @@ def by_label(
         named: What a label names: the head of the column of labels.
         notes: The first notes.
     """
-    labelled = [(label, _cells(label, columns, rows, row_filter or {})) for label in labels]
+    labelled = [
+        (label, _cells(label, columns, rows=rows, row_filter=row_filter or {})) for label in labels
+    ]
     # Before the width of label columns is counted: a label without a line must not add a column.
     labelled, absent_notes = _with_numbers(labelled)
 
@@ -245,6 +247,7 @@ def by_label(
 def _cells(
     label: LabelledRuns,
     columns: Sequence[Selection],
+    *,
     rows: Sequence[Selection],
     row_filter: RowFilter,
 ) -> list[list[Cell]]:

@@ -101,14 +101,14 @@ def find_counterparts(items: Items, twins: Mapping[str, str]) -> np.ndarray:
 
     pairs: list[tuple[int, int]] = []
     for one_side, other_side in sides.values():
-        pairs += _pair_rows(items, twins, one_side, other_side)
+        pairs += _pair_rows(items, twins, one_side=one_side, other_side=other_side)
     in_order = sorted(sorted(pair) for pair in pairs)
     # The reshape is for no pairs at all.
     return np.array(in_order, dtype=int).reshape(-1, 2)
 
 
 def _pair_rows(
-    items: Items, twins: Mapping[str, str], one_side: Sequence[int], other_side: Sequence[int]
+    items: Items, twins: Mapping[str, str], *, one_side: Sequence[int], other_side: Sequence[int]
 ) -> list[tuple[int, int]]:
     """Pairs of a row of each side: twins first, then the others in order."""
     row_of_scene = {items.scene_id[row]: row for row in other_side}

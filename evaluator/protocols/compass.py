@@ -119,13 +119,14 @@ def loads(items: Items, recall_at_1: Outcome) -> list[Fit]:
         inside = (keys == key).all(axis=1) & items.scored
         split, level, skill = key
         labels = {"split": split, "level": level or None, "skill": skill or None}
-        fits.append(_fit(items, recall_at_1, inside, labels))
+        fits.append(_fit(items, recall_at_1, inside=inside, labels=labels))
     return _correct(fits)
 
 
 def pooled_loads(
     fits: Sequence[Sequence[Fit]],
     blocks: Sequence[str],
+    *,
     level: float,
     from_items: FromItems | None = None,
 ) -> list[Fit]:
@@ -150,7 +151,7 @@ def pooled_loads(
             labelled_fits.append((labels, (run, fit)))
     pooled = []
     for members in by_key(labelled_fits).values():
-        pooled.append(_pool_fits(members, blocks, level, from_items))
+        pooled.append(_pool_fits(members, blocks, level=level, from_items=from_items))
     return _correct(pooled)
 
 
@@ -177,6 +178,7 @@ def clusters_of(members: Iterable[tuple[str, Any]]) -> int:
 def _pool_fits(
     members: Sequence[tuple[int, Fit]],
     blocks: Sequence[str],
+    *,
     level: float,
     from_items: FromItems | None,
 ) -> Fit:
@@ -193,7 +195,9 @@ def _pool_fits(
         estimate = None if from_items is None else from_items(runs, fits, name)
         if estimate is not None and np.isfinite(estimate.low):
             error = _error_of(estimate.low, estimate.high, level)
-            load = _load_record(estimate.value, error, estimate.low, estimate.high, estimate.p)
+            load = _load_record(
+                estimate.value, error, low=estimate.low, high=estimate.high, p=estimate.p
+            )
         else:
             of_runs = [of_run[name] for of_run in coefficients]
             load = _pool_coefficient(of_runs, [blocks[run] for run in runs], level)
@@ -217,11 +221,11 @@ def _pool_fits(
 def _pool_coefficient(loads: Sequence[Fit], blocks: Sequence[str], level: float) -> Fit:
     mean = block_mean([load["beta"] for load in loads], blocks, level)
     if mean.freedom:
-        return _load_record(mean.value, mean.error, mean.low, mean.high, mean.p(0.0))
+        return _load_record(mean.value, mean.error, low=mean.low, high=mean.high, p=mean.p(0.0))
     # One block tells nothing about other blocks. The interval holds it fixed, and there is no p.
     low = float(np.mean([load["low"] for load in loads]))
     high = float(np.mean([load["high"] for load in loads]))
-    return _load_record(mean.value, _error_of(low, high, level), low, high, None)
+    return _load_record(mean.value, _error_of(low, high, level), low=low, high=high, p=None)
 
 
 def _error_of(low: float, high: float, level: float) -> float:
@@ -245,7 +249,7 @@ def _correct(fits: list[Fit]) -> list[Fit]:
     return fits
 
 
-def _fit(items: Items, recall_at_1: Outcome, inside: np.ndarray, labels: Fit) -> Fit:
+def _fit(items: Items, recall_at_1: Outcome, *, inside: np.ndarray, labels: Fit) -> Fit:
     """The fit on the items of a mask (n,). If the data determine no fit: no coefficients, but the
     reason."""
     counts = items.counts[inside]
@@ -290,10 +294,10 @@ def _coefficient(fit: Any, column: int, level: float) -> Fit:
     """A coefficient of a fit of statsmodels, with its interval."""
     low, high = fit.conf_int(1 - level)[column]
     p = float(fit.pvalues[column])
-    return _load_record(fit.params[column], fit.bse[column], low, high, p)
+    return _load_record(fit.params[column], fit.bse[column], low=low, high=high, p=p)
 
 
-def _load_record(beta: float, error: float, low: float, high: float, p: float | None) -> Fit:
+def _load_record(beta: float, error: float, *, low: float, high: float, p: float | None) -> Fit:
     """A coefficient as results.json has it. p: None if there is none."""
     numbers = {
         "beta": beta,

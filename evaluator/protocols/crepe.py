@@ -131,19 +131,22 @@ def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
         for (split, skill, n), members in groups.items():
             if metric in RAW_METRICS and any(fold.truth is None for fold in members):
                 continue
-            queries = [_queries(fold, scores_of_metric, metric, to_images) for fold in members]
+            queries = [
+                _queries(fold, scores_of_metric, metric=metric, to_images=to_images)
+                for fold in members
+            ]
             labels = {
                 "kind": RAW,
                 "skill": skill if has_several_skills else None,
                 "n": n,
                 "split": split,
             }
-            rows.append(_retrieval_row(scores, members, queries, labels))
+            rows.append(_retrieval_row(scores, members, queries=queries, labels=labels))
     return rows
 
 
 def _retrieval_row(
-    scores: Scores, folds: Sequence[Fold], queries: Sequence[_Queries], labels: Labels
+    scores: Scores, folds: Sequence[Fold], *, queries: Sequence[_Queries], labels: Labels
 ) -> Row:
     """The row of one metric over the folds of a group, each with its queries."""
     scored = np.concatenate([of_fold.scored for of_fold in queries])
@@ -179,7 +182,7 @@ def _retrieval_row(
     )
 
 
-def _queries(fold: Fold, scores: Scores, metric: str, to_images: bool) -> _Queries:
+def _queries(fold: Fold, scores: Scores, *, metric: str, to_images: bool) -> _Queries:
     """The images of a fold as queries, or with `to_images` its texts."""
     n = len(fold.images)
     true_pairs = np.repeat(np.arange(n)[:, None], 2, axis=1)  # image i and its own caption i
@@ -190,12 +193,12 @@ def _queries(fold: Fold, scores: Scores, metric: str, to_images: bool) -> _Queri
     truth = np.zeros((n, n), dtype=bool)
     truth[true_pairs[:, 0], true_pairs[:, 1]] = True
     by_chance = truth.sum(axis=0 if to_images else 1) / n
-    is_ambiguous = _ambiguous(fold, scores, truth, to_images)
+    is_ambiguous = _ambiguous(fold, scores, truth=truth, to_images=to_images)
     outcome = right(metric, by_chance, (ranked.recall(1), ranked.lost_to_ties(1)))
     return _Queries(outcome, scored=(ranked.at_or_above >= 0) & ~is_ambiguous)
 
 
-def _ambiguous(fold: Fold, scores: Scores, truth: np.ndarray, to_images: bool) -> np.ndarray:
+def _ambiguous(fold: Fold, scores: Scores, *, truth: np.ndarray, to_images: bool) -> np.ndarray:
     """Whether the model's input is the same for a text that is true of an image and for one that is
     not, bool (N,): of each image, or with `to_images` of each text. truth: bool (images, texts)."""
     inputs = [scores.indistinct.get(text, text) for text in fold.texts]

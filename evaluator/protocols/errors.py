@@ -203,7 +203,9 @@ def _count_held_out(benchmark: Benchmark, forms: Sequence[Mapping[str, Any]]) ->
     triples = {tuple(triple) for triple in holdout["triples"]}
     counts = []
     for form in forms:
-        n_bindings = _held_out_bindings(form, holdout["kind"], holdout["category"], bindings)
+        n_bindings = _held_out_bindings(
+            form, holdout["kind"], category=holdout["category"], bindings=bindings
+        )
         n_triples = _held_out_triples(form, triples)
         counts.append(n_bindings + n_triples)
     return np.array(counts, dtype=int)
@@ -221,7 +223,7 @@ def _held_out_triples(form: Mapping[str, Any], triples: set[tuple[str, ...]]) ->
 
 
 def _held_out_bindings(
-    form: Mapping[str, Any], kind: str, category: str, bindings: set[tuple[str, ...]]
+    form: Mapping[str, Any], kind: str, *, category: str, bindings: set[tuple[str, ...]]
 ) -> int:
     """The number of objects of a form that name a held-out binding of `kind` and `category`, as
     `held_out_positive` in docs/dataset.md."""

@@ -96,7 +96,7 @@ def item_pools(
     return pools
 
 
-def sampled_columns(pool: Pool, image: str, true: set[str], n: int) -> list[int]:
+def sampled_columns(pool: Pool, image: str, *, true: set[str], n: int) -> list[int]:
     """The texts of a sampled pool that an image is scored with. The sample depends only on the
     names of pool and image.
 
@@ -137,7 +137,7 @@ def sample_mask(pool: Pool, true: dict[str, set[str]]) -> np.ndarray:
         return np.ones(shape, dtype=bool)
     mask = np.zeros(shape, dtype=bool)
     for row, image in enumerate(pool.images):
-        mask[row, sampled_columns(pool, image, true[image], pool.sample)] = True
+        mask[row, sampled_columns(pool, image, true=true[image], n=pool.sample)] = True
     return mask
 
 

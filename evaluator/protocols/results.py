@@ -276,14 +276,14 @@ def tabulate(
         means = {split: table.means(rows) for split, rows in group.scored.items()}
         for i, outcome in enumerate(outcomes):
             for split in group.rows:
-                row = _split_row(table, group, split, outcome, means[split][i])
+                row = _split_row(table, group, split=split, outcome=outcome, mean=means[split][i])
                 rows_of_outcome[i].append(row)
         for first, second in GAPS if gaps else ():
             n_first = len(group.scored.get(first, ()))
             n_second = len(group.scored.get(second, ()))
             if not (n_first and n_second):
                 continue
-            estimates = _differences(table, group, first, second, means)
+            estimates = _differences(table, group, first=first, second=second, means=means)
             labels = {**group.labels, "split": first, "minus": second}
             for i, outcome in enumerate(outcomes):
                 if outcome.unit == "share":
@@ -461,7 +461,7 @@ def _with_full(rows: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {FULL: np.sort(np.concatenate(audited)), **with_empty}
 
 
-def _split_row(table: _Table, group: _Group, split: str, outcome: Outcome, mean: Mean) -> Row:
+def _split_row(table: _Table, group: _Group, *, split: str, outcome: Outcome, mean: Mean) -> Row:
     """The row of a metric in one split of a group."""
     items, rows, scored = table.items, group.rows[split], group.scored[split]
     if len(rows) and not len(scored):
@@ -555,7 +555,7 @@ def result_row(
 
 
 def _differences(
-    table: _Table, group: _Group, first: str, second: str, means: Mapping[str, list[Mean]]
+    table: _Table, group: _Group, *, first: str, second: str, means: Mapping[str, list[Mean]]
 ) -> list[Estimate]:
     """The difference between two splits of a group, for each outcome.
 
@@ -567,14 +567,14 @@ def _differences(
             a, b = minuend.estimate, subtrahend.estimate
             differences.append(_without_interval(a.value - b.value, a.n_items))
         return differences
-    independent = _independent_differences(table, group, first, second, means)
+    independent = _independent_differences(table, group, first=first, second=second, means=means)
     if table.over is not None:
         return independent
-    return _paired_differences(table, group, first, second, independent)
+    return _paired_differences(table, group, first=first, second=second, independent=independent)
 
 
 def _independent_differences(
-    table: _Table, group: _Group, first: str, second: str, means: Mapping[str, list[Mean]]
+    table: _Table, group: _Group, *, first: str, second: str, means: Mapping[str, list[Mean]]
 ) -> list[Estimate]:
     """The differences of two splits as if they were independent.
 
@@ -598,7 +598,7 @@ def _independent_differences(
 
 
 def _paired_differences(
-    table: _Table, group: _Group, first: str, second: str, independent: list[Estimate]
+    table: _Table, group: _Group, *, first: str, second: str, independent: list[Estimate]
 ) -> list[Estimate]:
     """The differences of two splits. Paired if the splits share clusters (partitions of a benchmark
     share images) and the paired interval exists; else the `independent` differences."""
@@ -610,9 +610,9 @@ def _paired_differences(
     paired = parts_differences(
         np.stack([outcome.value[rows] for outcome in table.outcomes], axis=1),
         np.isin(rows, first_rows),
-        np.isin(rows, second_rows),
-        table.clusters.take(rows),
-        table.items.rules.level,
+        second=np.isin(rows, second_rows),
+        clusters=table.clusters.take(rows),
+        level=table.items.rules.level,
     )
     differences = []
     for difference, alone in zip(paired, independent, strict=True):

@@ -178,7 +178,7 @@ class Scores:
         unread = None
         if self.in_items is not None:
             unread = _first_of_items(n, item, strings(candidates["unread"]))
-        caption = _caption_rows(n, item, slot, truth)
+        caption = _caption_rows(n, item, slot=slot, truth=truth)
         level, counts = self._describe_captions(candidates, caption)
         scene_id = np.full(n, "", dtype=object)
         scene_id[caption >= 0] = scene[caption[caption >= 0]]
@@ -351,7 +351,7 @@ def _first_of_items(n: int, item: np.ndarray, values: np.ndarray) -> np.ndarray:
     return first
 
 
-def _caption_rows(n: int, item: np.ndarray, slot: np.ndarray, truth: np.ndarray) -> np.ndarray:
+def _caption_rows(n: int, item: np.ndarray, *, slot: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """The row of each item's caption among the candidates, int64 (n,): the first true candidate in
     slot c or 0, else the first candidate; −1 for an item without candidates."""
     caption = np.full(n, -1)

@@ -49,7 +49,7 @@ class Trained(Protocol):
 
 
 def training_of(
-    model: Trained, world: Images, benchmark: Benchmark, images: Collection[str]
+    model: Trained, world: Images, *, benchmark: Benchmark, images: Collection[str]
 ) -> dict[str, Any]:
     """Make the record of a model's training for run.json.
 
@@ -72,7 +72,7 @@ def training_of(
     elif model.exposure is None:
         record = unknown_training()
     else:
-        overlaps = find_overlaps(model.exposure, world, benchmark, images)
+        overlaps = find_overlaps(model.exposure, world, benchmark=benchmark, images=images)
         record = _exposed(model.exposure, overlaps)
     return {**record, "stand_in": is_of_stand_in(model.info.get("trained_on", {}))}
 
@@ -105,7 +105,7 @@ def unknown_training() -> dict[str, Any]:
 
 
 def find_overlaps(
-    exposure: Exposure, world: Images, benchmark: Benchmark, images: Collection[str]
+    exposure: Exposure, world: Images, *, benchmark: Benchmark, images: Collection[str]
 ) -> list[Overlap]:
     """Count what training showed or named of what a benchmark holds out, and of the scored images.
 

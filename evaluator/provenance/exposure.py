@@ -93,7 +93,7 @@ class Exposure:
 
 
 def read_exposure(
-    world: World, benchmark: Benchmark, scenes: Collection[str], texts: Collection[str]
+    world: World, benchmark: Benchmark, *, scenes: Collection[str], texts: Collection[str]
 ) -> Exposure | None:
     """Read what some scenes show and some texts name.
 

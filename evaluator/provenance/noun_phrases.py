@@ -134,7 +134,7 @@ def _resolved(words: Sequence[str], classes: Sequence[str]) -> list[str]:
     for place, own in enumerate(classes):
         after = classes[place + 1] if place + 1 < len(classes) else _END
         if own in (_ING, _PAST):
-            own = _participle(own, before, after, resolved)
+            own = _participle(own, before, after=after, resolved=resolved)
         elif own == _VERB:
             own = _verb(before, after)
         elif (
@@ -155,7 +155,7 @@ def _resolved(words: Sequence[str], classes: Sequence[str]) -> list[str]:
     return resolved
 
 
-def _participle(own: str, before: str, after: str, resolved: Sequence[str]) -> str:
+def _participle(own: str, before: str, *, after: str, resolved: Sequence[str]) -> str:
     """The tag of a participle, by the tags before and after it. resolved: all tags before it.
 
     "a smiling woman", "a horse drawn carriage", "the left"; but "a man riding a horse".

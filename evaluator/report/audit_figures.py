@@ -31,11 +31,11 @@ def differences(comparison: Mapping[str, Any]) -> list[Figure]:
         pair = f"{row['first']} − {row['second']}"
         difference = {**row, "value": row["difference"], "unit": "difference"}
         panel = by_splits.setdefault(row["split"] or "all items", [])
-        panel.append(chart_record(difference, pair, question))
+        panel.append(chart_record(difference, pair, x=question))
         # Models were chosen on val, so who leads there is no finding.
         if row["split"] != "val" and tuple(row.get(name) for name in labels) in flipped:
             panel = of_flips.setdefault(f"{pair}: {question}", [])
-            panel.append(chart_record(difference, pair, row["split"]))
+            panel.append(chart_record(difference, pair, x=row["split"]))
     return [
         *draw_figure(
             "differences",
@@ -209,7 +209,7 @@ def by_probe(record: Mapping[str, Any]) -> list[Figure]:
     for model, results in record["models"].items():
         for row in results["rows"]:
             panel = panels.setdefault(f"{row['factor']}, {model}", [])
-            panel.append(chart_record({**row, "unit": "share"}, row["place"], row["split"]))
+            panel.append(chart_record({**row, "unit": "share"}, row["place"], x=row["split"]))
     return draw_figure(
         "probe",
         title=f"Probes, {record['name']}",

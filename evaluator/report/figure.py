@@ -190,7 +190,7 @@ def draw_figure(
     return [Figure(name, title, about, kind, panels, encoding or {})]
 
 
-def chart_record(row: Row, series: str, x: Any, group: str = "") -> Spec:
+def chart_record(row: Row, series: str, *, x: Any, group: str = "") -> Spec:
     """Make the record of one mark of a chart.
 
     Args:

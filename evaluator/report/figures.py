@@ -92,7 +92,7 @@ def gap(
     chosen = [line for line in lines if _metric_labels(line) in metrics]
     chosen.sort(key=lambda line: metrics.index(_metric_labels(line)))
     labels = (*label_of_benchmarks(entries), "protocol", "metric", "kind")
-    return _draw_splits("gap", "Seen against unseen combinations", chosen, labels)
+    return _draw_splits("gap", "Seen against unseen combinations", lines=chosen, labels=labels)
 
 
 def by_split(entries: Sequence[Results], protocol: str) -> list[Figure]:
@@ -109,7 +109,9 @@ def by_split(entries: Sequence[Results], protocol: str) -> list[Figure]:
     lines = [line for line in main_lines(entries) if line.first["protocol"] == protocol]
     labels = varying((line.first for line in lines), ("metric", "kind", "skill", "level"))
     labels = [*label_of_benchmarks(entries), *labels]
-    return _draw_splits(f"split-{protocol}", f"{protocol} by split", lines, labels or ["metric"])
+    return _draw_splits(
+        f"split-{protocol}", f"{protocol} by split", lines=lines, labels=labels or ["metric"]
+    )
 
 
 def by_complexity(entries: Sequence[Results], protocol: str) -> list[Figure]:
@@ -132,7 +134,7 @@ def by_complexity(entries: Sequence[Results], protocol: str) -> list[Figure]:
                 continue
             names = [*(row[label] for label in benchmark_labels), row["kind"] or row["level"]]
             panel = ", ".join(filter(None, [*names, row["split"]]))
-            record = chart_record(row, entry["model"], row["n"], row["metric"])
+            record = chart_record(row, entry["model"], x=row["n"], group=row["metric"])
             panels.setdefault(panel, []).append(record)
     return draw_figure(
         f"complexity-{protocol}",
@@ -186,7 +188,7 @@ def by_error(entries: Sequence[Results], protocol: str) -> list[Figure]:
         for row in rows:
             names = [str(row[label]) for label in labels if row[label]]
             panel = ", ".join([entry["model"], *names])
-            record = chart_record(row, row["error"], row["split"])
+            record = chart_record(row, row["error"], x=row["split"])
             panels.setdefault(panel, []).append(record)
     return draw_figure(
         f"errors-{protocol}",
@@ -257,7 +259,7 @@ def by_edits(entries: Sequence[Results], protocol: str) -> list[Figure]:
             if edits is None or not is_brittleness or not is_reported(row) or row["is_gap"]:
                 continue
             panel = ", ".join([*(row[label] for label in benchmark_labels), row["split"]])
-            record = chart_record(row, entry["model"], int(edits[1]))
+            record = chart_record(row, entry["model"], x=int(edits[1]))
             panels.setdefault(panel, []).append(record)
     return draw_figure(
         f"edits-{protocol}",
@@ -293,7 +295,7 @@ def by_steps(entries: Sequence[Results], protocol: str) -> list[Figure]:
                 continue
             factor, magnitude = read_step(row["kind"])
             names = [*(row[label] for label in benchmark_labels), factor, row["split"]]
-            record = chart_record(row, entry["model"], magnitude)
+            record = chart_record(row, entry["model"], x=magnitude)
             panels.setdefault(", ".join(names), []).append(record)
     return draw_figure(
         f"steps-{protocol}",
@@ -321,7 +323,7 @@ def gaps(entries: Sequence[Results]) -> list[Figure]:
         for row in line.gaps.values():
             if row["value"] is None:
                 continue
-            record = chart_record(row, line.entry["model"], question)
+            record = chart_record(row, line.entry["model"], x=question)
             panels.setdefault(split_of(row), []).append(record)
     return draw_figure(
         "gaps",
@@ -333,7 +335,7 @@ def gaps(entries: Sequence[Results]) -> list[Figure]:
 
 
 def _draw_splits(
-    name: str, title: str, lines: Sequence[MetricLine], labels: Sequence[str]
+    name: str, title: str, *, lines: Sequence[MetricLine], labels: Sequence[str]
 ) -> list[Figure]:
     """A figure of lines by split, with a panel for each combination of `labels`."""
     panels: dict[str, list[Spec]] = {}
@@ -345,7 +347,7 @@ def _draw_splits(
         for split in splits:
             if split in line.rows:
                 row = line.rows[split]
-                panel.append(chart_record(row, line.entry["model"], row["split"]))
+                panel.append(chart_record(row, line.entry["model"], x=row["split"]))
     all_records = [record for records in panels.values() for record in records]
     has_ribbon = any(record["least"] is not None for record in all_records)
     ribbon = "Ribbon: range over blocks, or over the trainings of one block. " if has_ribbon else ""
@@ -374,7 +376,7 @@ def _draw_counts(entry: Results, protocol: str, *, name: str, entry_name: str) -
             # A point is the mean over all values of the third count.
             cells_of_point = by_key(((cell[series], cell[x]), cell) for cell in same)
             for (value, count), chosen in sorted(cells_of_point.items()):
-                record = chart_record(_mean(chosen), str(value), count)
+                record = chart_record(_mean(chosen), str(value), x=count)
                 panels.setdefault(panel, []).append(record)
     return draw_figure(
         name,

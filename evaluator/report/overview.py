@@ -212,7 +212,7 @@ def _cells_of_items(
         cells.append(ceiling_cell(rows))
     cells += [Cell(_total(counted, name)) for name in _COUNTS]
     if is_in_words:
-        cells += _cells_of_read(line, splits, counted, decimals)
+        cells += _cells_of_read(line, splits, counted=counted, decimals=decimals)
     return cells
 
 
@@ -221,7 +221,7 @@ def _total(rows: Sequence[Any], name: str) -> str:
 
 
 def _cells_of_read(
-    line: MetricLine, splits: Sequence[str], counted: Sequence[Any], decimals: int
+    line: MetricLine, splits: Sequence[str], *, counted: Sequence[Any], decimals: int
 ) -> list[Cell]:
     """How many items are wrong because an answer has no label, and the share right of the others in
     each split."""

@@ -58,6 +58,7 @@ section of tasks has all."""
 def write_page(
     runs: Sequence[NamedRun],
     out: Path,
+    *,
     more: Sequence[Figure] = (),
     unfinished: Sequence[str] = (),
     inline: bool = False,
@@ -83,7 +84,7 @@ def write_page(
     # Names of models come from users, so control characters are escaped.
     entries = [{**entry, "model": visible(entry["model"])} for entry in pool_runs(results)]
     named = [{**entry, "model": marked(entry["model"], entry)} for entry in entries]
-    galleries, grids = _galleries(runs, named, out, inline)
+    galleries, grids = _galleries(runs, named, out=out, inline=inline)
     best = best_entry(named)
 
     # A result of `score compare` that the user gave is not computed again.
@@ -269,7 +270,7 @@ def figures_of_audits(audits: Sequence[Audit]) -> list[Figure]:
 
 
 def _galleries(
-    runs: Sequence[NamedRun], entries: Sequence[Results], out: Path, inline: bool
+    runs: Sequence[NamedRun], entries: Sequence[Results], *, out: Path, inline: bool
 ) -> tuple[list[dict[str, Any]], list[Figure]]:
     """The gallery data of each benchmark (`benchmark_items`), and its grids of values and
     objects."""

@@ -82,11 +82,11 @@ def ask(
         UserError: The request cannot be met, the budget runs out, or nothing is answered.
     """
     with locked_run(out):
-        return _ask(request, out, progress, answers)
+        return _ask(request, out, progress=progress, batch_files=answers)
 
 
 def _ask(
-    request: AskRequest, out: Path, progress: Progress, batch_files: Sequence[Path]
+    request: AskRequest, out: Path, *, progress: Progress, batch_files: Sequence[Path]
 ) -> Results:
     setup = _set_up(request, out)
     prepared, model = setup.asked_model.prepared, setup.asked_model.model
@@ -164,7 +164,7 @@ def write_question_batch(request: AskRequest, out: Path, path: Path) -> tuple[li
     setup = _set_up(request, out)
     samples, _ = _make_questions(request, setup)
     chats = [sample.chat for sample in samples]
-    return write_open_chats(request, setup.asked_model, chats, path)
+    return write_open_chats(request, setup.asked_model, chats=chats, path=path)
 
 
 def _set_up(request: AskRequest, out: Path) -> _Setup:

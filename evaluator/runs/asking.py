@@ -234,7 +234,7 @@ def collect_answers(
 
 
 def write_open_chats(
-    request: AskRequest, asked_model: AskedModel, chats: Sequence[Chat], path: Path
+    request: AskRequest, asked_model: AskedModel, *, chats: Sequence[Chat], path: Path
 ) -> tuple[list[Path], int]:
     """Write the questions without an answer as batch files.
 

@@ -106,7 +106,7 @@ def ask_attributes(
         UserError: The request cannot be met, the budget runs out, or nothing is answered.
     """
     with locked_run(out):
-        return _ask_attributes(request, out, progress, answers)
+        return _ask_attributes(request, out, progress=progress, batch_files=answers)
 
 
 def write_attribute_batch(request: AskRequest, out: Path, path: Path) -> tuple[list[Path], int]:
@@ -125,11 +125,11 @@ def write_attribute_batch(request: AskRequest, out: Path, path: Path) -> tuple[l
     """
     setup = _set_up(request, out)
     chats = [fact.chat for fact in setup.facts]
-    return write_open_chats(request, setup.asked_model, chats, path)
+    return write_open_chats(request, setup.asked_model, chats=chats, path=path)
 
 
 def _ask_attributes(
-    request: AskRequest, out: Path, progress: Progress, batch_files: Sequence[Path]
+    request: AskRequest, out: Path, *, progress: Progress, batch_files: Sequence[Path]
 ) -> dict[str, Any]:
     setup = _set_up(request, out)
     prepared, model = setup.asked_model.prepared, setup.asked_model.model
@@ -174,14 +174,16 @@ def _set_up(request: AskRequest, out: Path) -> _Setup:
     check_asking(request)
     refuse_options(request, (*CAPTION_OPTIONS, *_DESCRIBE_ALONE))
     name = f"{request.vocabulary} vocabulary"
-    prepared = prepare_images(request, name, out, ATTRIBUTES_FILE)
+    prepared = prepare_images(request, name, out=out, results_file=ATTRIBUTES_FILE)
     world = world_of(prepared.dataset)
     truths = read_evaluated(prepared.benchmark, world, request.limit)
     questions = [attribute_questions(truth) for truth in truths]
     facts = []
     for truth, of_image in zip(truths, questions, strict=True):
         for question in of_image:
-            facts.append(_Fact(truth, question, _make_chat(question, truth, world, request)))
+            facts.append(
+                _Fact(truth, question, _make_chat(question, truth, world=world, request=request))
+            )
     if not facts:
         raise UserError(
             f"No object of {prepared.dataset.source} can be named without ambiguity; give a "
@@ -191,7 +193,7 @@ def _set_up(request: AskRequest, out: Path) -> _Setup:
 
 
 def _make_chat(
-    question: AttributeQuestion, truth: ImageTruth, world: World, request: AskRequest
+    question: AttributeQuestion, truth: ImageTruth, *, world: World, request: AskRequest
 ) -> Chat:
     """The message that asks a question about an image."""
     text = question.text

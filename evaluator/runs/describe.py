@@ -95,7 +95,7 @@ def describe_images(
         UserError: The request cannot be met, the budget runs out, or nothing is answered.
     """
     with locked_run(out):
-        return _describe_images(request, out, progress, answers)
+        return _describe_images(request, out, progress=progress, batch_files=answers)
 
 
 def write_description_batch(request: AskRequest, out: Path, path: Path) -> tuple[list[Path], int]:
@@ -113,11 +113,11 @@ def write_description_batch(request: AskRequest, out: Path, path: Path) -> tuple
         UserError: As `describe_images`; and for a model without an API endpoint.
     """
     setup = _set_up(request, out)
-    return write_open_chats(request, setup.asked_model, setup.chats, path)
+    return write_open_chats(request, setup.asked_model, chats=setup.chats, path=path)
 
 
 def _describe_images(
-    request: AskRequest, out: Path, progress: Progress, batch_files: Sequence[Path]
+    request: AskRequest, out: Path, *, progress: Progress, batch_files: Sequence[Path]
 ) -> dict[str, Any]:
     setup = _set_up(request, out)
     prepared, model = setup.asked_model.prepared, setup.asked_model.model
@@ -140,7 +140,7 @@ def _describe_images(
             request, setup.reader, answers, setup.truths, out=out, progress=progress
         )
         texts = read_answers
-    judged = judge_answers(answers, texts, setup.truths, setup.question)
+    judged = judge_answers(answers, texts, truths=setup.truths, question=setup.question)
     record = {
         **record_conditions(prepared),
         "form": DESCRIBE,
@@ -172,7 +172,9 @@ def _describe_images(
             ),
         }
     check_unfinished(prepared, out)
-    _write_files(out, record, answers, judged, setup.truths, read_answers)
+    _write_files(
+        out, record, answers=answers, judged=judged, truths=setup.truths, readings=read_answers
+    )
     end_run(out, setup.asked_model.cache)
     return record
 
@@ -180,6 +182,7 @@ def _describe_images(
 def judge_answers(
     answers: Sequence[Answer],
     texts: Sequence[Answer],
+    *,
     truths: Sequence[ImageTruth],
     question: DescriptionQuestion,
 ) -> list[JudgedAnswer | None]:
@@ -225,7 +228,7 @@ def measure_descriptions(folder: Path, *, level: float | None = None) -> dict[st
     readings = None
     if "reader" in run.record:
         readings = [reading_of_line(line) for line in run.lines]
-    judged = judge_answers(answers, readings or answers, truths, question)
+    judged = judge_answers(answers, readings or answers, truths=truths, question=question)
     record = {
         **run.record,
         "level": own_level,
@@ -236,7 +239,9 @@ def measure_descriptions(folder: Path, *, level: float | None = None) -> dict[st
         own_error = reader_results(answers, readings, truths, question=question, level=own_level)
         record["reader"] = {**run.record["reader"], **own_error}
     with locked_run(folder):
-        _write_files(folder, record, answers, judged, truths, readings)
+        _write_files(
+            folder, record, answers=answers, judged=judged, truths=truths, readings=readings
+        )
     return record
 
 
@@ -271,10 +276,12 @@ def _set_up(request: AskRequest, out: Path) -> _Setup:
     question = DescriptionQuestion(
         form=request.answer, words=request.vocabulary, relations=request.relations
     )
-    prepared = prepare_images(request, _name_of(request, question), out, RESULTS_FILE)
+    prepared = prepare_images(
+        request, _name_of(request, question), out=out, results_file=RESULTS_FILE
+    )
     world = world_of(prepared.dataset)
     truths = read_evaluated(prepared.benchmark, world, request.limit)
-    chats = chats_about(truths, question, world, request)
+    chats = chats_about(truths, question, world=world, request=request)
     reader = open_reader(request, prepared)
     return _Setup(open_answerer(request, prepared, out), question, truths, chats, reader)
 
@@ -282,6 +289,7 @@ def _set_up(request: AskRequest, out: Path) -> _Setup:
 def chats_about(
     truths: Sequence[ImageTruth],
     question: DescriptionQuestion,
+    *,
     world: World,
     request: AskRequest,
 ) -> list[Chat]:
@@ -388,6 +396,7 @@ def results_of_judged(
 def _write_files(
     out: Path,
     record: Mapping[str, Any],
+    *,
     answers: Sequence[Answer],
     judged: Sequence[JudgedAnswer | None],
     truths: Sequence[ImageTruth],

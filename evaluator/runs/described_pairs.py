@@ -59,7 +59,7 @@ def compare_described(
     for split in sorted(scenes_of_split, key=split_rank):
         lines = [[of_run[scene] for scene in scenes_of_split[split]] for of_run in line_of]
         for name in measures:
-            rows += _rows_of_measure(name, split, runs, lines)
+            rows += _rows_of_measure(name, split, runs=runs, lines=lines)
     return rows
 
 
@@ -84,7 +84,7 @@ def _check_runs(runs: Sequence[DescribedRun]) -> None:
 
 
 def _rows_of_measure(
-    measure: str, split: str, runs: Sequence[DescribedRun], lines: Sequence[Sequence[Line]]
+    measure: str, split: str, *, runs: Sequence[DescribedRun], lines: Sequence[Sequence[Line]]
 ) -> list[dict[str, Any]]:
     """The row of each pair of models; none where no image defines the measure for both."""
     shares = []

@@ -102,7 +102,7 @@ def measure_items(file: ScoresFile) -> tuple[Path, Results]:
         name = folder_name(file.benchmark or file.items.stem)
         out = file.out or Path("runs") / name / folder_name(model)
         with locked_run(out):
-            record = _write_own_items(file, table, name, out)
+            record = _write_own_items(file, table, name=name, out=out)
             return out, _finish(out, {**common, **record}, file.splits)
     dataset = Dataset.open(file.dataset)
     benchmark = dataset.benchmark(file.benchmark)
@@ -120,7 +120,7 @@ def measure_items(file: ScoresFile) -> tuple[Path, Results]:
         if log is not None:
             record = _write_answers(log, benchmark, out)
         else:
-            record = _write_scores_of_dataset(file, table, benchmark, out)
+            record = _write_scores_of_dataset(file, table, benchmark=benchmark, out=out)
         return out, _finish(out, {**common, **record}, file.splits)
 
 
@@ -153,7 +153,7 @@ def _finish(out: Path, record: Record, splits: Path | None) -> Results:
     return measure_locked(out)
 
 
-def _write_own_items(file: ScoresFile, table: pa.Table, name: str, out: Path) -> Record:
+def _write_own_items(file: ScoresFile, table: pa.Table, *, name: str, out: Path) -> Record:
     """Write the items and scores of a file that has its own items."""
     table = one_row_a_candidate(table, file.items)
     require(table, ["item", "protocol", "score"], file.items)
@@ -182,7 +182,7 @@ def _write_own_items(file: ScoresFile, table: pa.Table, name: str, out: Path) ->
 
 
 def _write_scores_of_dataset(
-    file: ScoresFile, table: pa.Table, benchmark: Benchmark, out: Path
+    file: ScoresFile, table: pa.Table, *, benchmark: Benchmark, out: Path
 ) -> Record:
     """Write the scores of a file that names images and texts of a dataset."""
     protocols = [name for name in protocol_names() if benchmark.items_of(name).num_rows]

@@ -40,7 +40,9 @@ def refuse_options(request: AskRequest, names: Sequence[str]) -> None:
             raise UserError(f"--{option} is not for --form {request.form}; leave it out.")
 
 
-def prepare_images(request: AskRequest, question: str, out: Path, results_file: str) -> PreparedRun:
+def prepare_images(
+    request: AskRequest, question: str, *, out: Path, results_file: str
+) -> PreparedRun:
     """Check a request that asks about each image, and open its dataset.
 
     Args:

@@ -82,7 +82,7 @@ def integration_rows(described: DescribedRun, attributes: AttributesRun) -> list
         for measure in (*_MEASURES, _HELD_OUT, _SEEN):
             counts = [_count(measure, facts_of_scene[scene], verdicts[scene]) for scene in scenes]
             lines = [line_of[scene] for scene in scenes]
-            rows += _row_of(measure, split, np.array(counts, dtype=float), lines)
+            rows += _row_of(measure, split, counts=np.array(counts, dtype=float), lines=lines)
     return rows
 
 
@@ -94,11 +94,13 @@ def _verdicts_of(
     for fact in facts:
         features = [(name, value) for name, value in fact["features"]]
         value = answer_of_description(features, fact["kind"], line["described"], category_word)
-        verdicts.append(_judge(value, fact, line, category_word))
+        verdicts.append(_judge(value, fact, line=line, category_word=category_word))
     return verdicts
 
 
-def _judge(value: str | None, fact: FactLine, line: Mapping[str, Any], category_word: str) -> str:
+def _judge(
+    value: str | None, fact: FactLine, *, line: Mapping[str, Any], category_word: str
+) -> str:
     if value is None:
         return UNREAD
     if value == fact["value"]:
@@ -127,7 +129,7 @@ def _count(
 
 
 def _row_of(
-    measure: str, split: str, counts: np.ndarray, lines: Sequence[Mapping[str, Any]]
+    measure: str, split: str, *, counts: np.ndarray, lines: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """The row of a measure; none without facts. counts: (images, 3) of `_count`."""
     defined = counts[:, 2] > 0

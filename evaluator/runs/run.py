@@ -134,10 +134,10 @@ def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | N
     """
     process = Process.from_environment()
     with locked_run(out, process.is_main):
-        return _run(request, out, process, progress)
+        return _run(request, out, process=process, progress=progress)
 
 
-def _run(request: Request, out: Path, process: Process, progress: Progress) -> Results | None:
+def _run(request: Request, out: Path, *, process: Process, progress: Progress) -> Results | None:
     # The dataset, then the model: a wrong path is told before weights are loaded.
     is_main = process.is_main
     prepared = prepare_run(request, out, is_main=is_main)
@@ -185,7 +185,7 @@ def _run(request: Request, out: Path, process: Process, progress: Progress) -> R
     if not is_main:
         return None
     record = {
-        **_scoring_record(model, questions, settings, request.channel),
+        **_scoring_record(model, questions, settings=settings, channel=request.channel),
         "training": training,
         "info": info,
         "indistinct_texts": indistinct_texts,
@@ -197,7 +197,7 @@ def _run(request: Request, out: Path, process: Process, progress: Progress) -> R
 
 
 def _scoring_record(
-    model: Model, questions: _Questions, settings: Settings, channel: str | None
+    model: Model, questions: _Questions, *, settings: Settings, channel: str | None
 ) -> dict[str, Any]:
     """What was scored, and how: entries of run.json. channel: the requested one; None for the
     model's own."""
@@ -493,7 +493,9 @@ def check_training(
     Raises:
         UserError: The model is contaminated, and that is not allowed.
     """
-    training = training_of(model, prepared.dataset.world, prepared.benchmark, images)
+    training = training_of(
+        model, prepared.dataset.world, benchmark=prepared.benchmark, images=images
+    )
     if training["status"] == CONTAMINATED and not request.allow_contaminated:
         raise UserError(
             f"{training['sentence'].removesuffix('.')} of {request.model_name}; score it on the "

@@ -96,7 +96,7 @@ def _outcome_tables(
     for protocol, results in measured.items():
         for metric in range(len(results.outcomes)):
             for items, outcomes in results.parts(_ITEMS_AT_ONCE):
-                yield _outcomes(protocol, items, outcomes[metric], text_of)
+                yield _outcomes(protocol, items, outcome=outcomes[metric], text_of=text_of)
 
 
 def _top_tables(
@@ -216,7 +216,7 @@ def _fit_rows(fit: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
 
 
 def _outcomes(
-    protocol: str, items: Items, outcome: Outcome, text_of: Mapping[str, str]
+    protocol: str, items: Items, *, outcome: Outcome, text_of: Mapping[str, str]
 ) -> pa.Table:
     """A table of the outcome of each item by one metric, with its best texts as words and ids."""
     n = len(items)

@@ -65,7 +65,7 @@ def score_dual(
         return compute(job, cache, out=out, settings=job_settings, process=process)
 
     text_job = _text_job(model, words(benchmark, needs.texts), texts)
-    image_job = _image_job(model, world, needs.images, images)
+    image_job = _image_job(model, world, ids=needs.images, names=images)
     text_vectors = encode_all(text_job, replace(settings, precision="float32"))
     image_vectors = encode_all(image_job, settings)
     # None in processes other than the main one.
@@ -99,7 +99,7 @@ def _text_job(model: DualEncoder, texts: pa.ChunkedArray, names: DistinctNames) 
     )
 
 
-def _image_job(model: DualEncoder, world: Images, ids: pa.Array, names: DistinctNames) -> Job:
+def _image_job(model: DualEncoder, world: Images, *, ids: pa.Array, names: DistinctNames) -> Job:
     def scene_ids(rows: np.ndarray) -> list[str]:
         image_rows = pa.array(names.first[rows])
         return ids.take(image_rows).to_pylist()

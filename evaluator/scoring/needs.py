@@ -244,7 +244,7 @@ def _sample_pool(
     pool = Pool(name, image_ids, needs.texts.take(pa.array(texts)).to_pylist())
     contests = []
     for row, image in enumerate(image_ids):
-        columns = sampled_columns(pool, image, true_texts_of[image], SAMPLE)
+        columns = sampled_columns(pool, image, true=true_texts_of[image], n=SAMPLE)
         contests.append(needs.keys(images[[row]], texts[columns]))
     return contests
 

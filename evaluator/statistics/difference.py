@@ -301,7 +301,7 @@ def block_seeds_needed(difference: Difference, lead: float, level: float = LEVEL
 
 
 def items_needed(
-    difference: Difference, lead: float, items: int, level: float = LEVEL
+    difference: Difference, lead: float, *, items: int, level: float = LEVEL
 ) -> int | None:
     """The number of items of the same bindings and clusters that show a true difference in 80% of
     cases. More renders lower only the variance by scenes.

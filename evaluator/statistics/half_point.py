@@ -55,7 +55,7 @@ def half_point(
     """
     right_of_all = right.sum(axis=0)[None]
     total_of_all = total.sum(axis=0)[None]
-    value = crossings(right_of_all, total_of_all, places, half)[0]
+    value = crossings(right_of_all, total_of_all, places=places, half=half)[0]
     n = len(right)
     # A resample of one ladder is that ladder, so its interval would be a point.
     if n < 2:
@@ -64,14 +64,16 @@ def half_point(
     # How often each draw has each ladder; so all curves are one product of matrices.
     rng = np.random.default_rng(_SEED)
     weights = rng.multinomial(n, np.full(n, 1 / n), size=_DRAWS).astype(float)
-    resampled = crossings(weights @ right, weights @ total, places, half)
+    resampled = crossings(weights @ right, weights @ total, places=places, half=half)
     tail = (1 - level) / 2
     # Without interpolation, since the ends may be infinite.
     low, high = np.quantile(resampled, [tail, 1 - tail], method="inverted_cdf")
     return HalfPoint(float(value), float(low), float(high))
 
 
-def crossings(right: np.ndarray, total: np.ndarray, places: np.ndarray, half: float) -> np.ndarray:
+def crossings(
+    right: np.ndarray, total: np.ndarray, *, places: np.ndarray, half: float
+) -> np.ndarray:
     """Find where monotone curves cross half.
 
     Args:

@@ -184,7 +184,9 @@ def cluster_means(
         null = 0.0
         if share:
             null = np.nan if chance is None else chance[i]
-        estimate = from_estimates(means.estimate(column, share=share), clusters, level, null)
+        estimate = from_estimates(
+            means.estimate(column, share=share), clusters, level=level, null=null
+        )
         # With bindings and clusters held fixed only renders vary: trials are images.
         if share and weights is None:
             low, high = _binomial_interval(column, clusters, level)
@@ -195,7 +197,9 @@ def cluster_means(
     return estimates
 
 
-def from_estimates(estimates: Estimates, clusters: Clusters, level: float, null: float) -> Estimate:
+def from_estimates(
+    estimates: Estimates, clusters: Clusters, *, level: float, null: float
+) -> Estimate:
     """The intervals of both claims.
 
     Args:
@@ -227,6 +231,7 @@ def from_estimates(estimates: Estimates, clusters: Clusters, level: float, null:
 def parts_differences(
     outcomes: np.ndarray,
     first: np.ndarray,
+    *,
     second: np.ndarray,
     clusters: Clusters,
     level: float = LEVEL,

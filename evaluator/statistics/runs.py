@@ -135,7 +135,9 @@ def mean_over_runs(
     finite = replicated(runs)
     means = CrossedMeans(clusters, np.concatenate(weights), finite_bindings=finite, prior=prior)
     outcomes = np.concatenate([run.outcome for run in runs])
-    estimate = from_estimates(means.estimate(outcomes, share=share), clusters, level, null)
+    estimate = from_estimates(
+        means.estimate(outcomes, share=share), clusters, level=level, null=null
+    )
     several_trainings = len({run.training for run in runs}) > 1
     models = NEW_TRAININGS if several_trainings else THIS_MODEL
     return replace(estimate, population=describe_population(clusters, finite, models))

@@ -125,7 +125,9 @@ def _score_again(
     )
     repeated_record = {**record, "sampled_pools": needs.sampled, "raw_retrieval": []}
     repeated_run = Run(folder, repeated_record, world, part)
-    return AskedAgain(model.info, _compare_scores(run, repeated_run, items, tolerance))
+    return AskedAgain(
+        model.info, _compare_scores(run, repeated_run, items=items, tolerance=tolerance)
+    )
 
 
 def _prepare_model(model: Model, run: Run, world: World) -> None:
@@ -140,7 +142,7 @@ def _prepare_model(model: Model, run: Run, world: World) -> None:
 
 
 def _compare_scores(
-    run: Run, repeated_run: Run, items: Sequence[str], tolerance: float
+    run: Run, repeated_run: Run, *, items: Sequence[str], tolerance: float
 ) -> dict[str, bool]:
     """By item, whether both runs have the same scores in every channel that is measured."""
     part = repeated_run.benchmark

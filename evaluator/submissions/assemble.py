@@ -143,7 +143,9 @@ def assemble(sources: BoardSources, tables: Path) -> Board:
     for folder in sources.challenges:
         challenges += read_challenges(folder)
 
-    checked, refused = _check_all(sources.submissions, datasets, receipts, challenges, tables)
+    checked, refused = _check_all(
+        sources.submissions, datasets, receipts=receipts, challenges=challenges, tables=tables
+    )
     entrants = []
     names = _distinct_names([submission for submission, _ in checked])
     for name, (submission, runs) in zip(names, checked, strict=True):
@@ -152,7 +154,7 @@ def assemble(sources: BoardSources, tables: Path) -> Board:
                 name=name,
                 submission=submission,
                 runs=runs,
-                marks=_marks_of(submission, runs, receipts, challenges),
+                marks=_marks_of(submission, runs, receipts=receipts, challenges=challenges),
                 unranked="",
             )
         )
@@ -173,6 +175,7 @@ def assemble(sources: BoardSources, tables: Path) -> Board:
 def _check_all(
     folders: Sequence[Path],
     datasets: Sequence[PlacedDataset],
+    *,
     receipts: dict[str, Receipt],
     challenges: Sequence[Challenge],
     tables: Path,
@@ -193,7 +196,7 @@ def _check_all(
             _check_opened_once(submission, opened)
             runs = check_submission(submission, datasets, tables)
             # The promise is checked here, so that a broken one is refused with the others.
-            _marks_of(submission, runs, receipts, challenges)
+            _marks_of(submission, runs, receipts=receipts, challenges=challenges)
         except UserError as error:
             refused[str(folder)] = error.message
             continue
@@ -256,6 +259,7 @@ def _check_opened_once(submission: Submission, opened: dict[str, str]) -> None:
 def _marks_of(
     submission: Submission,
     runs: Sequence[CheckedRun],
+    *,
     receipts: dict[str, Receipt],
     challenges: Sequence[Challenge],
 ) -> dict[Form, MarkedForm]:

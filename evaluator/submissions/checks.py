@@ -175,7 +175,7 @@ def check_submission(
     checked = []
     answered: set[tuple[Any, ...]] = set()
     for entry in submission.record["runs"]:
-        run = _check_run(submission, entry, datasets, tables)
+        run = _check_run(submission, entry, datasets=datasets, tables=tables)
         for protocol in run.run.record["protocols"]:
             # Several trainings are pooled, and none can be chosen, if each names its seed.
             benchmark = run.run.benchmark.name
@@ -212,13 +212,14 @@ def check_plain_run(folder: Path, moved: Sequence[Path], tables: Path) -> Checke
         )
     place = place_of(find_dataset(folder, run.record, moved))
     if is_description(run.record):
-        return _judged(str(folder), run, None, place)
-    return _computed(run, None, place, tables)
+        return _judged(str(folder), run, entry=None, place=place)
+    return _computed(run, None, place=place, tables=tables)
 
 
 def _check_run(
     submission: Submission,
     entry: SubmittedRun,
+    *,
     datasets: Sequence[PlacedDataset],
     tables: Path,
 ) -> CheckedRun:
@@ -249,16 +250,16 @@ def _check_run(
     claims = submission.claims(entry["folder"])
     # Claims are at the level of the sender; values do not depend on it.
     if is_description(record):
-        checked = _judged(name, run, entry, placed.place)
-        check_claims(name, claims, checked.described, claims_path, LABELS_OF_ROWS)
+        checked = _judged(name, run, entry=entry, place=placed.place)
+        check_claims(name, claims, rows=checked.described, path=claims_path, labels=LABELS_OF_ROWS)
         return checked
     if record.get("words") is None:
         _check_pairs(name, run)
     else:
         _check_answers(name, run)
-    checked = _computed(run, entry, placed.place, tables)
+    checked = _computed(run, entry, place=placed.place, tables=tables)
     assert checked.results is not None
-    check_claims(name, claims, checked.results["rows"], claims_path)
+    check_claims(name, claims, rows=checked.results["rows"], path=claims_path)
     return checked
 
 
@@ -390,7 +391,7 @@ def _check_answers(name: str, run: Run) -> None:
         )
 
 
-def _computed(run: Run, entry: SubmittedRun | None, place: Place, tables: Path) -> CheckedRun:
+def _computed(run: Run, entry: SubmittedRun | None, *, place: Place, tables: Path) -> CheckedRun:
     """Compute the results of a run. Raises UserError for damaged scores, and if too many items of a
     submission have none."""
     rules = choose_rules(run, level=LEVEL)
@@ -418,7 +419,7 @@ def _computed(run: Run, entry: SubmittedRun | None, place: Place, tables: Path) 
     )
 
 
-def _judged(name: str, run: Run, entry: SubmittedRun | None, place: Place) -> CheckedRun:
+def _judged(name: str, run: Run, *, entry: SubmittedRun | None, place: Place) -> CheckedRun:
     """Judge the descriptions of a run. Raises UserError for damaged answers, and if too many images
     of a submission have none."""
     judged = judge_run(name, run)

@@ -34,6 +34,7 @@ def claims_of(rows: Sequence[Mapping[str, Any]], labels: Sequence[str] = POOLED_
 def check_claims(
     name: str,
     claims: Claims,
+    *,
     rows: Sequence[Mapping[str, Any]],
     path: Path,
     labels: Sequence[str] = POOLED_BY,

@@ -167,7 +167,7 @@ def judge_run(name: str, run: Run) -> JudgedRun:
     answers = answers_of(name, run, truths)
     # How answers are read depends on the question: JSON or prose, and whose words.
     question = question_of(run)
-    judged = judge_answers(answers, answers, truths, question)
+    judged = judge_answers(answers, answers, truths=truths, question=question)
     # At one level for all, so that intervals of a table can be compared.
     results = results_of_judged(judged, truths, relations=question.relations, level=LEVEL)
     wrong = {}

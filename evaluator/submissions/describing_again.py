@@ -50,16 +50,16 @@ def describe_again(
     assert run.world is not None
     world = run.world
     question = question_of(run)
-    request = _request_of(run, world, spec, device)
+    request = _request_of(run, world, spec=spec, device=device)
     asked_scenes = set(scenes)
     all_truths = read_evaluated(run.benchmark, world)
     truths = [truth for truth in all_truths if truth.scene_id in asked_scenes]
-    prepared = prepare_images(request, "asked again", folder, RESULTS_FILE)
+    prepared = prepare_images(request, "asked again", out=folder, results_file=RESULTS_FILE)
     model = load_answering(spec, device)
     answers = collect_answers(
         request,
         AskedModel(prepared, model, folder / CACHE),
-        chats_about(truths, question, world, request),
+        chats_about(truths, question, world=world, request=request),
         batch_files=(),
         out=folder,
         progress=progress,
@@ -71,15 +71,15 @@ def describe_again(
         if truth.scene_id in asked_scenes:
             submitted.append(answer)
     # Both are read and judged by the same code: what the sender's version read is not compared.
-    repeated_judged = judge_answers(answers, answers, truths, question)
-    submitted_judged = judge_answers(submitted, submitted, truths, question)
+    repeated_judged = judge_answers(answers, answers, truths=truths, question=question)
+    submitted_judged = judge_answers(submitted, submitted, truths=truths, question=question)
     equal = {}
     for truth, repeated, stated in zip(truths, repeated_judged, submitted_judged, strict=True):
         equal[truth.scene_id] = _meaning(repeated) == _meaning(stated)
     return AskedAgain(model.info, equal)
 
 
-def _request_of(run: Run, world: World, spec: str, device: str | None) -> AskRequest:
+def _request_of(run: Run, world: World, *, spec: str, device: str | None) -> AskRequest:
     """The request of a run of descriptions, for the model of a SPEC."""
     rules = run.record["rules"]
     return AskRequest(

@@ -155,7 +155,7 @@ def rank_tracks(
     tables = []
     for track in sorted(tracks):
         questions = declared.get((form, track), set())
-        tables.append(_rank_track(form, track, entrants, questions))
+        tables.append(_rank_track(form, track, entrants=entrants, declared=questions))
     return tables
 
 
@@ -209,7 +209,7 @@ def _reach(score: Score) -> float | None:
 
 
 def _rank_track(
-    form: Form, track: str, entrants: Sequence[Entrant], declared: set[QuestionKey]
+    form: Form, track: str, *, entrants: Sequence[Entrant], declared: set[QuestionKey]
 ) -> TrackTable:
     """Compare the models in a track of a form."""
     runs_of: dict[str, list[CheckedRun]] = {}
@@ -226,7 +226,9 @@ def _rank_track(
             continue
         runs = runs_of[entrant.name]
         missing = sorted(counted - questions_of[entrant.name])
-        rows.append(_row_of(entrant, form, runs, worlds, counted, missing))
+        rows.append(
+            _row_of(entrant, form, runs=runs, worlds=worlds, counted=counted, missing=missing)
+        )
     is_unseen = any(world.is_unseen for row in rows for world in row.worlds.values())
     return TrackTable(
         form=form, track=track, worlds=worlds, is_unseen=is_unseen, rows=_with_ranks(rows)
@@ -253,6 +255,7 @@ def _common_questions(of_models: Sequence[set[QuestionKey]]) -> set[QuestionKey]
 def _row_of(
     entrant: Entrant,
     form: Form,
+    *,
     runs: Sequence[CheckedRun],
     worlds: Sequence[str],
     counted: set[QuestionKey],

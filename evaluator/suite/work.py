@@ -118,9 +118,13 @@ def plan_work(
                     dataset = root / track_name / world_name
                     place = {"model": name, "track": track_name, "world": world_name}
                     if track.trained:
-                        runs_of_track += _runs_of_turns(dataset, world, model, place, options)
+                        runs_of_track += _runs_of_turns(
+                            dataset, world, model=model, place=place, options=options
+                        )
                     else:
-                        runs_of_track += _runs_as_it_is(dataset, world, model, place, options)
+                        runs_of_track += _runs_as_it_is(
+                            dataset, world, model=model, place=place, options=options
+                        )
                 # Every run of the track asks in the way in which this model cannot be asked.
                 if not runs_of_track:
                     reason = _NO_WORDS if not model.answers_in_words else _ONLY_WORDS
@@ -169,6 +173,7 @@ def _reason_to_leave_out(model: SuiteModel, track: str, *, is_trained: bool) -> 
 def _runs_of_turns(
     dataset: Path,
     world: SuiteWorld,
+    *,
     model: SuiteModel,
     place: Mapping[str, str],
     options: Mapping[str, Any],
@@ -189,7 +194,9 @@ def _runs_of_turns(
         for seed in model.seeds if model.method else (None,):
             spec: Value
             if seed is not None:
-                spec = joined("jackalope:", _training(dataset, model, seed, options), f"/{TURN}")
+                spec = joined(
+                    "jackalope:", _training(dataset, model, seed=seed, options=options), f"/{TURN}"
+                )
             else:
                 spec = model.spec.replace(WORLD, place["world"])
             stage = _asking(dataset, run, model, spec, place["model"], options, benchmark=pattern)
@@ -210,6 +217,7 @@ def _runs_of_turns(
 def _runs_as_it_is(
     dataset: Path,
     world: SuiteWorld,
+    *,
     model: SuiteModel,
     place: Mapping[str, str],
     options: Mapping[str, Any],
@@ -271,7 +279,7 @@ def _can_answer(model: SuiteModel, run: SuiteRun) -> bool:
     return model.answers_in_words if run.command == "ask" else not model.is_captioner
 
 
-def _training(dataset: Path, model: SuiteModel, seed: int, options: Mapping[str, Any]) -> Stage:
+def _training(dataset: Path, model: SuiteModel, *, seed: int, options: Mapping[str, Any]) -> Stage:
     """The stage that trains a model on each turn of a rotation."""
     spec = {"model": model.spec.replace(WORLD, dataset.name)} if model.spec else {}
     # The user's options come last here too.

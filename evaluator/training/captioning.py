@@ -16,7 +16,12 @@ class Captioning(Learner):
     it."""
 
     def __init__(
-        self, model: Captioner, data: TrainingData, recipe: Recipe, augment: Augment | None = None
+        self,
+        model: Captioner,
+        data: TrainingData,
+        *,
+        recipe: Recipe,
+        augment: Augment | None = None,
     ):
         """Prepare the training.
 

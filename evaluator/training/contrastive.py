@@ -103,6 +103,7 @@ class Towers:
         self,
         model: TowerEncoder,
         data: TrainingData,
+        *,
         precision: str,
         augment: Augment | None = None,
     ):
@@ -171,7 +172,7 @@ def check_trainable(model: Any) -> None:
         )
 
 
-def align(model: Any, spec: str, data: TrainingData, progress: Progress = SILENT) -> "Alignment":
+def align(model: Any, spec: str, *, data: TrainingData, progress: Progress = SILENT) -> "Alignment":
     """Embed all images and texts of the data, and make the layer to train over them.
 
     Args:
@@ -193,7 +194,7 @@ def align(model: Any, spec: str, data: TrainingData, progress: Progress = SILENT
     check_length(model, data.texts)
     image_parts = []
     starts = range(0, len(data), _EMBEDDING_BATCH)
-    for start in progress.follow(starts, "encoding images", len(starts)):
+    for start in progress.follow(starts, "encoding images", total=len(starts)):
         pictures = []
         for source, name in data.images[start : start + _EMBEDDING_BATCH]:
             pictures.append(source.image(name))

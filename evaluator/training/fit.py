@@ -173,7 +173,7 @@ def fit(
     optimizer = _optimizer(learner.network, recipe)
     schedule = _schedule(optimizer, recipe, len(steps))
     parts = {"model": learner.network, "optimizer": optimizer, "schedule": schedule}
-    done, total, losses = _resume(checkpoint, parts, steps, learner.device)
+    done, total, losses = _resume(checkpoint, parts, steps=steps, device=learner.device)
 
     saved_at = time.monotonic()
     with log(done) as log_step, progress.track("training", len(steps), done) as advance:
@@ -182,7 +182,7 @@ def fit(
             # A seed for each step, so that dropout is the same after a resume.
             stream = Stream(recipe.seed, "torch", process.rank, step)
             torch.manual_seed(stream.below(2**32))
-            loss, norm = _compute_gradients(learner, optimizer, steps, step)
+            loss, norm = _compute_gradients(learner, optimizer, steps=steps, step=step)
             if not (math.isfinite(loss) and math.isfinite(norm)):
                 # Continuing would only repeat this step.
                 checkpoint.remove()
@@ -222,7 +222,7 @@ def _optimizer(network: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
 
 
 def _compute_gradients(
-    learner: Learner, optimizer: torch.optim.Optimizer, steps: Steps, step: int
+    learner: Learner, optimizer: torch.optim.Optimizer, *, steps: Steps, step: int
 ) -> tuple[float, float]:
     """Compute the gradients of a step, averaged over processes and clipped.
 
@@ -257,7 +257,7 @@ def _update(learner: Learner, optimizer: torch.optim.Optimizer, schedule: Any) -
 
 
 def _resume(
-    checkpoint: Checkpoint, parts: Mapping[str, Any], steps: Steps, device: torch.device
+    checkpoint: Checkpoint, parts: Mapping[str, Any], *, steps: Steps, device: torch.device
 ) -> tuple[int, float, list[float]]:
     """Load the checkpoint, and say where the training continues.
 

@@ -219,14 +219,14 @@ def _other_values(caption: str, phrases: Sequence[Phrase]) -> Iterator[str]:
     for phrase, place, word in _attributes(phrases):
         for other in _OTHERS.get(word, ()):
             if other not in named:
-                yield _with_word(caption, phrase, place, other)
+                yield _with_word(caption, phrase, place=place, word=other)
 
 
 def _synonyms(caption: str, phrases: Sequence[Phrase]) -> Iterator[str]:
     """One attribute becomes its synonym."""
     for phrase, place, word in _attributes(phrases):
         if word in SYNONYMS:
-            yield _with_word(caption, phrase, place, SYNONYMS[word])
+            yield _with_word(caption, phrase, place=place, word=SYNONYMS[word])
 
 
 def _exchanged_phrases(caption: str, phrases: Sequence[Phrase]) -> Iterator[str]:
@@ -256,7 +256,7 @@ def _attributes(phrases: Sequence[Phrase]) -> Iterator[tuple[Phrase, int, str]]:
             yield phrase, place, word
 
 
-def _with_word(caption: str, phrase: Phrase, place: int, word: str) -> str:
+def _with_word(caption: str, phrase: Phrase, *, place: int, word: str) -> str:
     words = [*phrase.attributes.split(), phrase.noun]
     words[place] = word
     return _with_phrases(caption, {phrase: " ".join(words)})

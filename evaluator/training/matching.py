@@ -25,7 +25,12 @@ class Matching(Learner):
     """
 
     def __init__(
-        self, model: ViltScorer, data: TrainingData, recipe: Recipe, augment: Augment | None = None
+        self,
+        model: ViltScorer,
+        data: TrainingData,
+        *,
+        recipe: Recipe,
+        augment: Augment | None = None,
     ):
         """Prepare the training.
 

@@ -259,7 +259,7 @@ class Labclip(_Continuation):
         from evaluator.training.contrastive import Contrastive, align
 
         loaded: Any = load_model(model, device)
-        layer = align(loaded, model, data, progress)
+        layer = align(loaded, model, data=data, progress=progress)
         learner = Contrastive(layer, data, self)
         return Training(loaded, learner, lambda: layer.merge_into(loaded.network, model))
 
@@ -326,8 +326,8 @@ class Finetune(_Continuation):
                 raise UserError(
                     "A cross encoder treats positives as captions; give positive_loss='caption'."
                 )
-            return Training(loaded, Matching(loaded, data, self), merge)
-        towers = Towers(loaded, data, self.precision)
+            return Training(loaded, Matching(loaded, data, recipe=self), merge)
+        towers = Towers(loaded, data, precision=self.precision)
         return Training(loaded, Contrastive(towers, data, self), merge)
 
 

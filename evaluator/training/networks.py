@@ -76,10 +76,10 @@ def new_model(
     target = best_device(device)
     augment = Augmentation(recipe.seed, data.mirrored)
     if architecture == "cross":
-        matcher = new_vilt(data.texts, target, size, data.longest)
-        return matcher, Matching(matcher, data, recipe, augment)
+        matcher = new_vilt(data.texts, target, size=size, longest=data.longest)
+        return matcher, Matching(matcher, data, recipe=recipe, augment=augment)
     if architecture == "diffusion":
-        classifier = new_diffusion(data.texts, target, size, data.longest)
+        classifier = new_diffusion(data.texts, target, size=size, longest=data.longest)
         denoising = Denoising(
             classifier,
             data,
@@ -91,13 +91,13 @@ def new_model(
         return classifier, denoising
     if architecture == "captioner":
         captioner = new_captioner(data.texts, NETWORKS["captioner"][size], target)
-        return captioner, Captioning(captioner, data, recipe, augment)
+        return captioner, Captioning(captioner, data, recipe=recipe, augment=augment)
     tokenizer = open_clip.SimpleTokenizer()
     # open_clip adds a token for the start and one for the end.
     lengths = [len(tokenizer.encode(text)) + 2 for text in (*data.texts, *data.longest)]
     config = network_config(architecture, size, length=max(lengths, default=0))
     encoder = new_open_clip(config, target)
-    towers = Towers(encoder, data, recipe.precision, augment)
+    towers = Towers(encoder, data, precision=recipe.precision, augment=augment)
     return encoder, Contrastive(towers, data, recipe, bags)
 
 
@@ -182,7 +182,7 @@ def new_open_clip(config: dict[str, Any], device: torch.device) -> OpenClipEncod
 
 
 def new_vilt(
-    texts: Sequence[str], device: torch.device, size: str = "tiny", longest: Sequence[str] = ()
+    texts: Sequence[str], device: torch.device, *, size: str = "tiny", longest: Sequence[str] = ()
 ) -> ViltScorer:
     """Make an untrained ViLT. Its weights follow torch's seed.
 
@@ -214,7 +214,7 @@ def new_vilt(
 
 
 def new_diffusion(
-    texts: Sequence[str], device: torch.device, size: str = "tiny", longest: Sequence[str] = ()
+    texts: Sequence[str], device: torch.device, *, size: str = "tiny", longest: Sequence[str] = ()
 ) -> DiffusionClassifier:
     """Make an untrained text-to-image model. Its weights follow torch's seed.
 
@@ -260,7 +260,9 @@ def new_diffusion(
         feature_extractor=None,
         requires_safety_checker=False,
     )
-    return DiffusionClassifier(StableDiffusion(pipe.to(device)), settings_of(), device, "untrained")
+    return DiffusionClassifier(
+        StableDiffusion(pipe.to(device)), settings_of(), device=device, name="untrained"
+    )
 
 
 def identity_autoencoder(side: int) -> Any:

@@ -105,8 +105,8 @@ def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Sour
         # Class lists have no negatives, and presets also train on them.
         logger.info(f"{where} has no negatives: --negatives {recipe.negatives} changes nothing.")
     elif recipe.negatives != type(recipe).negatives:
-        check_hard_kinds(where, "negatives", negatives, kinds_of_role["n"])
-    check_hard_kinds(where, "positives", positives, kinds_of_role["p"])
+        check_hard_kinds(where, "negatives", requested=negatives, available=kinds_of_role["n"])
+    check_hard_kinds(where, "positives", requested=positives, available=kinds_of_role["p"])
     in_order = [(world, scene, described[scene]) for scene in sorted(described)]
     # Mirrored, an image has its left and right exchanged.
     may_mirror = not says_where(benchmark, trained_texts)
@@ -142,11 +142,13 @@ def description_source(world: World, benchmark: Benchmark) -> Source:
         )
     data = collect(described, words=words, mirrored=False)
     # A description names nothing but what its image shows.
-    return Source(data, record, lambda used: read_exposure(world, benchmark, used.scenes, ()))
+    return Source(
+        data, record, lambda used: read_exposure(world, benchmark, scenes=used.scenes, texts=())
+    )
 
 
 def check_hard_kinds(
-    where: str, role: str, requested: Collection[str], available: Collection[str]
+    where: str, role: str, *, requested: Collection[str], available: Collection[str]
 ) -> None:
     """Check that data have some kinds of hard texts.
 
@@ -248,7 +250,7 @@ def _exposure(benchmarks: Sequence[tuple[World, Benchmark]], data: TrainingData)
         rows = [i for i, (source, _) in enumerate(data.images) if source is world]
         own = data.subset(rows)
         texts = [own.text_ids[row] for row in own.used()]
-        exposure = read_exposure(world, benchmark, own.scenes, texts)
+        exposure = read_exposure(world, benchmark, scenes=own.scenes, texts=texts)
         if exposure is None:
             return None
         united |= exposure
@@ -427,7 +429,7 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
         available: set[str] = set()
         for line in lines:
             available |= {kind for kind, texts in getattr(line, role).items() if texts}
-        check_hard_kinds(str(path), role, requested, available)
+        check_hard_kinds(str(path), role, requested=requested, available=available)
     described, words = _describe_images(lines, recipe)
 
     files = {name: file_in(path.parent, name) for name in sorted(described)}

@@ -361,8 +361,20 @@ class CrossedMeans:
         for factor, component in zip(self._factors, components, strict=True):
             component_of[factor.name] = float(component)
         return Estimates(
-            self._mean_estimate(mean, scale, components, covariance, self._vocabulary_coefficients),
-            self._mean_estimate(mean, scale, components, covariance, self._wider_coefficients),
+            self._mean_estimate(
+                mean,
+                scale,
+                components=components,
+                covariance=covariance,
+                coefficients=self._vocabulary_coefficients,
+            ),
+            self._mean_estimate(
+                mean,
+                scale,
+                components=components,
+                covariance=covariance,
+                coefficients=self._wider_coefficients,
+            ),
             component_of,
         )
 
@@ -383,7 +395,9 @@ class CrossedMeans:
         scale = _Scale(float(self._effects_per_cell @ true), variance * _flattening())
         estimated, covariance = self._solve(self._moments.expected @ true, self._guesses(scale))
         coefficients = self._vocabulary_coefficients
-        estimate = self._mean_estimate(0.0, scale, estimated, covariance, coefficients)
+        estimate = self._mean_estimate(
+            0.0, scale, components=estimated, covariance=covariance, coefficients=coefficients
+        )
         return float(coefficients @ true), estimate
 
     def shrunk_share(self, share: float) -> float:
@@ -546,6 +560,7 @@ class CrossedMeans:
         self,
         mean: float,
         scale: _Scale,
+        *,
         components: np.ndarray,
         covariance: np.ndarray,
         coefficients: np.ndarray,

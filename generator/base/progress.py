@@ -37,7 +37,7 @@ class Progress:
         """
         return nullcontext(_ignore)
 
-    def follow(self, rows: Iterable[T], name: str, total: int, every: int = 1) -> Iterator[T]:
+    def follow(self, rows: Iterable[T], name: str, *, total: int, every: int = 1) -> Iterator[T]:
         """Follow the reading of rows.
 
         Args:

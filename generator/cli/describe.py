@@ -283,7 +283,7 @@ def split(
     vocabulary = parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml")
     holdouts = HoldoutRequest(design, holdout, block_seeds, opposites).holdouts(vocabulary)
     if dose is not None:
-        holdouts = dosed_holdouts(opened.world, vocabulary, holdouts, dose)
+        holdouts = dosed_holdouts(opened.world, vocabulary, holdouts=holdouts, dose_option=dose)
     _check_name(name, len(holdouts))
     if power:
         check_power(context, "exposed_negatives", "name", "replace")

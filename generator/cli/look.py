@@ -291,9 +291,16 @@ def preview(
         # The page has room for all images, the sheet has not.
         most_images = number if "number" in typed_options else None
         paths = {
-            "preview": draw_preview(dataset, benchmark, splits, number, seed, sheet),
+            "preview": draw_preview(
+                dataset, benchmark, splits=splits, number=number, seed=seed, out=sheet
+            ),
             "page": write_world_page(
-                dataset, benchmark, splits, most_images, seed, sheet.with_suffix(".html")
+                dataset,
+                benchmark,
+                splits=splits,
+                number=most_images,
+                seed=seed,
+                out=sheet.with_suffix(".html"),
             ),
         }
     result(

@@ -86,10 +86,10 @@ def plan(
         designs = scenes_to_plan(
             prepared.holdouts,
             prepared.parts,
-            prepared.vocabulary,
-            prepared.options.seed,
-            prepared.objects,
-            prepared.exchange,
+            vocabulary=prepared.vocabulary,
+            seed=prepared.options.seed,
+            objects=prepared.objects,
+            exchange=prepared.exchange,
         )
         print_power(designs, prepared.holdout, prepared.vocabulary, as_json)
         return

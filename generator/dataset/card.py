@@ -97,7 +97,9 @@ def card(root: Path) -> dict[str, str]:
     )
     return {
         "README.md": _readme(title, world, benchmarks),
-        "croissant.json": json_text(_croissant(root, title, request, benchmarks)),
+        "croissant.json": json_text(
+            _croissant(root, title, request=request, benchmarks=benchmarks)
+        ),
     }
 
 
@@ -183,7 +185,7 @@ def asset_sets_needed(request: Manifest) -> list[str]:
 
 
 def _croissant(
-    root: Path, name: str, request: Manifest, benchmarks: Mapping[str, Manifest]
+    root: Path, name: str, *, request: Manifest, benchmarks: Mapping[str, Manifest]
 ) -> Node:
     """The JSON-LD of the dataset: its images, its tables with their SHA-256, and a record set for
     each table."""

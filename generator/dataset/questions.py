@@ -295,7 +295,7 @@ def _option_sets_of_choices(
 
     option_sets: list[OptionSet] = []
     for slot in slots_with_foils:
-        false_rows = _draw_false_rows(item, slot, item_rows, rows)
+        false_rows = _draw_false_rows(item, slot, item_rows=item_rows, rows=rows)
         partners = _TRUE_SLOTS if slot == "n" else (slot,)
         true_rows = [true_row[partner] for partner in partners if partner in true_row]
         if not true_rows and "c" in true_row:
@@ -318,7 +318,9 @@ def _option_sets_of_view(item: str, item_rows: Sequence[int], rows: Candidates) 
     return [(form, options)]
 
 
-def _draw_false_rows(item: str, slot: str, item_rows: Sequence[int], rows: Candidates) -> list[int]:
+def _draw_false_rows(
+    item: str, slot: str, *, item_rows: Sequence[int], rows: Candidates
+) -> list[int]:
     """At most MOST - 1 false captions of a slot: the kinds take turns, each in random order."""
     rows_of_kind: dict[str, list[int]] = defaultdict(list)
     for row in item_rows:

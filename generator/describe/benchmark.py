@@ -106,14 +106,18 @@ def describe_world(
             protocol gets no item, or an option of the request has no effect.
     """
     design = design_of(holdout)
-    recipe = _describe_recipe(world, holdout, request, assigned, with_world)
+    recipe = _describe_recipe(
+        world, holdout, request=request, assigned=assigned, with_world=with_world
+    )
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     rule = design.rule(vocabulary, holdout)
     with BenchmarkWriter(root, name) as writer:
         if not replace and (writer.folder / "manifest.json").exists():
             return _summarize_existing(root, Benchmark(writer.folder), recipe)
 
-        manifest = _write_tables(writer, world, rule, request, assigned, progress)
+        manifest = _write_tables(
+            writer, world, rule=rule, request=request, assigned=assigned, progress=progress
+        )
         writer.finish(holdout.to_dict(), recipe | manifest)
     return _summarize(Benchmark(writer.folder), written=True)
 
@@ -121,6 +125,7 @@ def describe_world(
 def _write_tables(
     writer: BenchmarkWriter,
     world: World,
+    *,
     rule: Rule,
     request: TextRequest,
     assigned: Mapping[str, Assigned] | None,
@@ -128,26 +133,28 @@ def _write_tables(
 ) -> dict[str, Any]:
     """Write the tables of a benchmark; returns what its manifest says of them. Raises UserError if
     the benchmark would measure less than it seems to."""
-    captioner = _make_captioner(world, rule, request, assigned)
-    training, protocols = _make_protocols(world, rule, captioner, request)
+    captioner = _make_captioner(world, rule, request=request, assigned=assigned)
+    training, protocols = _make_protocols(world, rule, captioner=captioner, request=request)
     tables = BenchmarkTables(
         writer, captioner, rule, seed=request.seed, assigned=assigned, without=request.without
     )
 
-    _write_items(world, tables, training, protocols, request, progress)
+    _write_items(
+        world, tables, training=training, protocols=protocols, request=request, progress=progress
+    )
     _check_tables(tables, protocols, holdout=rule.holdout, name=writer.folder.name, request=request)
 
     # Pools come last: only those that items refer to are written.
     for protocol in protocols:
         tables.add_pools(protocol.name, protocol.pools())
 
-    report = _report_tables(tables, captioner, rule.holdout, request)
-    texts = _report_texts(request, tables, captioner, (training, *protocols))
+    report = _report_tables(tables, captioner, holdout=rule.holdout, request=request)
+    texts = _report_texts(request, tables, captioner=captioner, protocols=(training, *protocols))
     return {**report, "texts": texts}
 
 
 def _make_protocols(
-    world: World, rule: Rule, captioner: Captioner, request: TextRequest
+    world: World, rule: Rule, *, captioner: Captioner, request: TextRequest
 ) -> tuple[Protocol, Sequence[Protocol]]:
     """Make what writes the training texts, and the protocols of the other splits. Raises UserError
     for options of training texts without effect."""
@@ -162,6 +169,7 @@ def _make_protocols(
 def _make_captioner(
     world: World,
     rule: Rule,
+    *,
     request: TextRequest,
     assigned: Mapping[str, Assigned] | None,
 ) -> Captioner:
@@ -188,6 +196,7 @@ def _make_captioner(
 def _write_items(
     world: World,
     tables: BenchmarkTables,
+    *,
     training: Protocol,
     protocols: Sequence[Protocol],
     request: TextRequest,
@@ -200,7 +209,7 @@ def _write_items(
             tables.survey(row, surveying)
     rows = rendered_scenes(world, with_salience=request.statistics is not None)
     n_rendered = world.manifest["scenes"] - world.manifest["failed"]
-    for row in progress.follow(rows, "describing", n_rendered):
+    for row in progress.follow(rows, "describing", total=n_rendered):
         tables.add_scene(row, training, protocols)
     for protocol in protocols:
         tables.add_pooled_items(protocol)
@@ -239,7 +248,7 @@ def _check_tables(
     """
     design = design_of(holdout)
     _check_left_out(request.without, tables.left_out)
-    _check_task(tables, holdout, name, design)
+    _check_task(tables, holdout, name=name, design=design)
     _check_splits(tables, design.may_lack(holdout))
     if request.protocols is not None and request.strict:
         _check_protocols_have_items(tables, protocols, request.template)
@@ -248,7 +257,7 @@ def _check_tables(
 
 
 def _report_tables(
-    tables: BenchmarkTables, captioner: Captioner, holdout: Holdout, request: TextRequest
+    tables: BenchmarkTables, captioner: Captioner, *, holdout: Holdout, request: TextRequest
 ) -> dict[str, Any]:
     """What the manifest says of the splits: what is held out, their scenes, and what they lack."""
     design = design_of(holdout)
@@ -270,6 +279,7 @@ def _report_tables(
 def _report_texts(
     request: TextRequest,
     tables: BenchmarkTables,
+    *,
     captioner: Captioner,
     protocols: Sequence[Protocol],
 ) -> dict[str, Any]:
@@ -292,6 +302,7 @@ def _report_texts(
 def _describe_recipe(
     world: World,
     holdout: Holdout,
+    *,
     request: TextRequest,
     assigned: Mapping[str, Assigned] | None,
     with_world: bool,
@@ -488,7 +499,7 @@ def _check_left_out(requested: Set[str], left_out: Set[str]) -> None:
         )
 
 
-def _check_task(tables: BenchmarkTables, holdout: Holdout, name: str, design: Design) -> None:
+def _check_task(tables: BenchmarkTables, holdout: Holdout, *, name: str, design: Design) -> None:
     """Raise UserError if a world has no scene of a class list's task."""
     if holdout.task and not any(tables.scenes.values()):
         raise UserError(
@@ -538,7 +549,7 @@ def _check_claims_have_items(tables: BenchmarkTables) -> None:
 
 
 def write_benchmarks(
-    root: Path, world: World, exposed_negatives: bool, progress: Progress = SILENT
+    root: Path, world: World, *, exposed_negatives: bool, progress: Progress = SILENT
 ) -> dict[str, BenchmarkSummary]:
     """Write the benchmark of each holdout of the world's plan.
 

@@ -515,6 +515,7 @@ class Draft:
         self,
         kind: str,
         skill: str | None,
+        *,
         form: Form,
         foils: Sequence[Foil],
         among: Sequence[str] | None = None,
@@ -542,10 +543,10 @@ class Draft:
         template = self.captioner.draw_template(undenied, self.stream, among)
         if template is None:
             return None
-        return self.make_item_in_template(kind, skill, form, foils, template)
+        return self.make_item_in_template(kind, skill, form=form, foils=foils, template=template)
 
     def make_item_in_template(
-        self, kind: str, skill: str | None, form: Form, foils: Sequence[Foil], template: str
+        self, kind: str, skill: str | None, *, form: Form, foils: Sequence[Foil], template: str
     ) -> Item:
         """Make the item of a caption (slot c) and its foils (slot n) in a template.
 

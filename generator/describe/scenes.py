@@ -295,7 +295,7 @@ _BEARING_OF_SIDE = {"front": 0, "left": 90, "behind": 180, "right": -90}
 
 
 def dosed_holdouts(
-    world: World, vocabulary: Vocabulary, holdouts: Sequence[Holdout], dose_option: str
+    world: World, vocabulary: Vocabulary, *, holdouts: Sequence[Holdout], dose_option: str
 ) -> list[Holdout]:
     """Give the turns of a rotation the doses of `--dose`, chosen among the rendered scenes of a
     world.

@@ -220,7 +220,7 @@ class BenchmarkTables:
         holdout = self._captioner.holdout
         tested = []
         if holdout.triples:
-            tested = tested_facts(arrangement, relations, holdout, split)
+            tested = tested_facts(arrangement, relations, holdout=holdout, split=split)
         twin = None
         if self._last_scene is not None:
             # The steps of a ladder are all twins of its first scene.
@@ -290,7 +290,7 @@ class BenchmarkTables:
             text = candidate.text
             text_ids[id(text)] = self._text_id(text, item.protocol)
         for candidate in item.candidates:
-            self._add_candidate(item_id, scene, candidate, text_ids)
+            self._add_candidate(item_id, scene, candidate=candidate, text_ids=text_ids)
         row = (
             item_id,
             item.protocol,
@@ -308,6 +308,7 @@ class BenchmarkTables:
         self,
         item_id: str,
         scene: DescribedScene,
+        *,
         candidate: Candidate,
         text_ids: Mapping[int, str],
     ) -> None:

@@ -156,7 +156,7 @@ def paraphrase(
     """
     form = caption.form
     if kind == "replace":
-        wording = rephrase(form, caption.wording, vocabulary, used, stream)
+        wording = rephrase(form, caption.wording, vocabulary=vocabulary, used=used, stream=stream)
         return None if wording is None else caption._replace(wording=wording)
     if kind == "swap":
         # A denied object such as "and no cube" stays at the end.

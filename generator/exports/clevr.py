@@ -109,7 +109,10 @@ def describe_scene(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) 
     Returns:
         The objects, relationships and directions of CLEVR's scene file.
     """
-    objects = [_describe_object(obj, scene.camera, vocabulary, size) for obj in scene.objects]
+    objects = [
+        _describe_object(obj, scene.camera, vocabulary=vocabulary, size=size)
+        for obj in scene.objects
+    ]
     ground = {}
     for name, (x, y) in ground_directions(scene.camera).items():
         ground[name] = (x, y, 0.0)
@@ -125,7 +128,7 @@ def describe_scene(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) 
 
 
 def _describe_object(
-    obj: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tuple[int, int]
+    obj: SceneObject, camera: Camera, *, vocabulary: Vocabulary, size: tuple[int, int]
 ) -> dict[str, Any]:
     scale = vocabulary.scale(obj.category, obj.attributes)
     x, y, foot = obj.position

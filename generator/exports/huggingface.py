@@ -129,7 +129,7 @@ def export_hf(
         (folder / "data").mkdir()
         for split in splits:
             batches = _batches(samples.read_split(split), scene_columns)
-            _write_split(batches, folder / "data", split, advance)
+            _write_split(batches, folder / "data", split=split, advance=advance)
         protocols = _write_questions(dataset, benchmark, folder / "questions")
         has_pools = _write_pools(benchmark, folder / "questions" / "pools.parquet")
         choices = write_tasks(dataset, benchmark, folder, title=about.title)
@@ -150,7 +150,7 @@ def export_hf(
 
 
 def _write_split(
-    batches: Iterator[pa.RecordBatch], folder: Path, split: str, advance: Advance
+    batches: Iterator[pa.RecordBatch], folder: Path, *, split: str, advance: Advance
 ) -> None:
     """Write the scenes of a split into files of about _FILE_BYTES."""
     batch = next(batches, None)

@@ -95,9 +95,11 @@ def export_mteb(
             config = _config(task.protocol, kind)
             (folder / "data" / config).mkdir(parents=True)
             # A file for each split, since mteb evaluates by split.
-            for split, rows in progress.follow(rows_of_split.items(), name, len(rows_of_split)):
+            for split, rows in progress.follow(
+                rows_of_split.items(), name, total=len(rows_of_split)
+            ):
                 path = folder / "data" / config / f"{split}.parquet"
-                _write_rows(dataset.world, task, rows, path)
+                _write_rows(dataset.world, task, rows=rows, path=path)
             tasks.append(
                 {
                     "name": name,
@@ -109,7 +111,7 @@ def export_mteb(
                     "main_score": task.main_score,
                 }
             )
-        _write_programs(folder, about, tasks, licence_note(dataset.world))
+        _write_programs(folder, about, tasks=tasks, licences=licence_note(dataset.world))
     return counts
 
 
@@ -169,7 +171,7 @@ def _row(task: MtebTask, candidates: Rows, benchmark: Benchmark) -> dict[str, st
     return columns | dict(zip(task.texts, words, strict=True))
 
 
-def _write_rows(world: World, task: MtebTask, rows: Rows, path: Path) -> None:
+def _write_rows(world: World, task: MtebTask, *, rows: Rows, path: Path) -> None:
     """Write the items of a task and split, with their images."""
     table = []
     for row in rows:
@@ -189,7 +191,7 @@ def _write_rows(world: World, task: MtebTask, rows: Rows, path: Path) -> None:
 
 
 def _write_programs(
-    folder: Path, about: MtebPublication, tasks: list[dict[str, Any]], licences: str
+    folder: Path, about: MtebPublication, *, tasks: list[dict[str, Any]], licences: str
 ) -> None:
     """Write jackalope_tasks.py and README.md from their templates."""
     environment = Environment(

@@ -149,7 +149,12 @@ def _write_lmms_eval(
             source = [f"dataset_path: {hub}", f"dataset_name: {config}"]
             lines = lmms_eval_task(task, task_rows, source)
             write_text(tasks_folder / f"{task}.yaml", "\n".join([*lines, ""]))
-            _write_questions(questions.dataset.world, task_rows, folder / "hub" / config, progress)
+            _write_questions(
+                questions.dataset.world,
+                task_rows,
+                folder=folder / "hub" / config,
+                progress=progress,
+            )
             configs.append(config)
     # No aggregate: a mean over worlds and splits answers nothing.
     group = [f"group: {name}", "task:", *(f"  - {name}_{config}" for config in configs), ""]
@@ -165,11 +170,13 @@ def _write_lmms_eval(
     return counts
 
 
-def _write_questions(world: World, rows: Sequence[Row], folder: Path, progress: Progress) -> None:
+def _write_questions(
+    world: World, rows: Sequence[Row], *, folder: Path, progress: Progress
+) -> None:
     """Write the questions of a task with the images of each."""
     folder.mkdir()
     table = []
-    for row in progress.follow(rows, "writing", len(rows)):
+    for row in progress.follow(rows, "writing", total=len(rows)):
         images = []
         for scene in row["scenes"]:
             data = world.read(f"images/{scene}.png")
@@ -200,7 +207,7 @@ def _write_vlmevalkit(
     digests: dict[str, str] = {}
     for questions in sets:
         rows = questions.rows()
-        path = write_vlmevalkit_tsv(questions, rows, folder / "hub", progress)
+        path = write_vlmevalkit_tsv(questions, rows, folder=folder / "hub", progress=progress)
         counts[path.stem] = len(rows)
         # The address under which the Hub serves a file of a dataset.
         urls[path.stem] = f"https://huggingface.co/datasets/{hub}/resolve/main/{path.name}"

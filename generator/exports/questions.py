@@ -342,7 +342,9 @@ def _lmms_eval(
         source.append(f"    test: {task}.jsonl")
         lines = lmms_eval_task(task, task_rows, source)
         write_text(folder / f"{task}.yaml", "\n".join([*lines, ""]))
-    return len(rows), _write_images(questions.dataset.world, rows, folder / "images", progress)
+    return len(rows), _write_images(
+        questions.dataset.world, rows, folder=folder / "images", progress=progress
+    )
 
 
 def write_lmms_eval_functions(folder: Path) -> None:
@@ -420,18 +422,20 @@ def _inspect(
     _write_lines(rows, folder / "questions.jsonl")
     _copy("inspect_task.py.txt", folder / "task.py")
     _copy_scoring(folder)
-    return len(rows), _write_images(questions.dataset.world, rows, folder / "images", progress)
+    return len(rows), _write_images(
+        questions.dataset.world, rows, folder=folder / "images", progress=progress
+    )
 
 
 def _vlmevalkit(
     questions: QuestionSet, rows: list[Row], folder: Path, progress: Progress
 ) -> tuple[int, int]:
-    write_vlmevalkit_tsv(questions, rows, folder, progress)
+    write_vlmevalkit_tsv(questions, rows, folder=folder, progress=progress)
     return len(rows), len({scene for row in rows for scene in row["scenes"]})
 
 
 def write_vlmevalkit_tsv(
-    questions: QuestionSet, rows: list[Row], folder: Path, progress: Progress
+    questions: QuestionSet, rows: list[Row], *, folder: Path, progress: Progress
 ) -> Path:
     """Write the TSV of VLMEvalKit. The first row of an image holds the image; its other rows refer
     to the index of the first row.
@@ -455,7 +459,9 @@ def write_vlmevalkit_tsv(
             f"VLMEvalKit takes at most {_CIRCLE:,} questions, got more; choose a --split."
         )
     letters = _LETTERS[: max(len(row["options"]) for row in rows)]
-    lines = list(_vlmevalkit_lines(questions.dataset.world, rows, letters, progress))
+    lines = list(
+        _vlmevalkit_lines(questions.dataset.world, rows, letters=letters, progress=progress)
+    )
     table = pa.Table.from_pylist(lines)
     path = folder / f"{questions.name}_circular.tsv"
     write_csv(path, table, delimiter="\t")
@@ -463,13 +469,13 @@ def write_vlmevalkit_tsv(
 
 
 def _vlmevalkit_lines(
-    world: World, rows: Sequence[Row], letters: str, progress: Progress
+    world: World, rows: Sequence[Row], *, letters: str, progress: Progress
 ) -> Iterator[dict[str, str]]:
     """The rows of the TSV. `letters`: those of the most options of a question."""
     first_index_of_scene: dict[str, int] = {}
     order = 0
     group = -1
-    for row in progress.follow(rows, "writing", len(rows)):
+    for row in progress.follow(rows, "writing", total=len(rows)):
         order = order + 1 if row["group"] == group else 0
         group = row["group"]
         # Orders of one question differ by multiples of the circle (CircularEval).
@@ -544,7 +550,9 @@ def _clip_benchmark(
         write_json(folder / name / "swap_att.json", entries)
         # All groups show the same images, under the path that SugarCrepe's loader expects.
         (folder / name / "val2017").symlink_to("../val2017")
-    n_images = _write_images(questions.dataset.world, pairs, folder / "val2017", progress)
+    n_images = _write_images(
+        questions.dataset.world, pairs, folder=folder / "val2017", progress=progress
+    )
     return len(pairs), n_images
 
 
@@ -592,10 +600,10 @@ def as_name(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
-def _write_images(world: World, rows: Iterable[Row], folder: Path, progress: Progress) -> int:
+def _write_images(world: World, rows: Iterable[Row], *, folder: Path, progress: Progress) -> int:
     """Write the image of each scene once; returns their number."""
     folder.mkdir()
     scenes = list(dict.fromkeys(scene for row in rows for scene in row["scenes"]))
-    for scene in progress.follow(scenes, "writing", len(scenes)):
+    for scene in progress.follow(scenes, "writing", total=len(scenes)):
         (folder / f"{scene}.png").write_bytes(world.read(f"images/{scene}.png"))
     return len(scenes)

@@ -212,7 +212,7 @@ def export_jsonl(
                     f"--benchmark."
                 )
             scene_ids = sorted({line.scene_id for line in lines})
-            for scene_id in progress.follow(scene_ids, benchmark.name, len(scene_ids)):
+            for scene_id in progress.follow(scene_ids, benchmark.name, total=len(scene_ids)):
                 image = folder / "images" / f"{scene_id}.png"
                 # Turns of a rotation share images.
                 if not image.exists():

@@ -177,8 +177,14 @@ def _name_bindings(
 
 def _draw_bindings(holdout: Holdout, part: DrawnBindings, vocabulary: Vocabulary) -> Holdout:
     values, objects = vocabulary.values(part.kind), list(vocabulary.objects)
-    _check_size(part.spec, part.rows, part.kind, len(values), "object")
-    _check_size(part.spec, part.columns, vocabulary.category, len(objects), f"value of {part.kind}")
+    _check_size(part.spec, part.rows, what=part.kind, available=len(values), starved="object")
+    _check_size(
+        part.spec,
+        part.columns,
+        what=vocabulary.category,
+        available=len(objects),
+        starved=f"value of {part.kind}",
+    )
     # The key has the size too: another size draws another block, not a part of this one.
     stream = Stream("block", holdout.block_seed, part.kind, part.rows, part.columns)
     chosen_values = tuple(stream.sample(values, part.rows))
@@ -191,7 +197,7 @@ def _draw_bindings(holdout: Holdout, part: DrawnBindings, vocabulary: Vocabulary
     )
 
 
-def _check_size(spec: str, size: int, what: str, available: int, starved: str) -> None:
+def _check_size(spec: str, size: int, *, what: str, available: int, starved: str) -> None:
     if available < 3:
         raise UserError(
             f"--holdout {spec}: {what} has only {available} values, and a block needs at least 3; "

@@ -88,14 +88,14 @@ def draw_classes(
             f"classes=17/4/11 (train/ood_val/ood_test), or texture:animal=classes, with "
             f"{THREE_OBJECTS} beside drawn lists, got '{' '.join(recorded_options)}'."
         )
-    kind = check_kind(match[0], match["kind"], match["category"], vocabulary)
+    kind = check_kind(match[0], match["kind"], category=match["category"], vocabulary=vocabulary)
     values, objects = vocabulary.values(kind), list(vocabulary.objects)
     # A scene has one label of ood_val per object, and two more labels are its distractors.
     least = max(OBJECTS[task] for task in tasks) + _DISTRACTORS
     _check_room(vocabulary, kind, least)
-    sizes = _list_sizes(match, len(values), len(objects), least)
+    sizes = _list_sizes(match, len(values), n_objects=len(objects), least=least)
     stream = Stream("classes", block_seed, kind, *sizes)
-    bindings_of_list = _deal_bindings(values, objects, sizes, stream)
+    bindings_of_list = _deal_bindings(values, objects, sizes=sizes, stream=stream)
     binding_classes = [
         Class(name, binding) for name in LISTS for binding in sorted(bindings_of_list[name])
     ]
@@ -218,7 +218,7 @@ def _untrained(classes: Sequence[Class]) -> Iterator[tuple[str, ...]]:
 
 
 def _list_sizes(
-    match: re.Match[str], n_values: int, n_objects: int, least: int
+    match: re.Match[str], n_values: int, *, n_objects: int, least: int
 ) -> tuple[int, int, int]:
     """The numbers of labels of train, ood_val and ood_test.
 
@@ -248,7 +248,7 @@ def _list_sizes(
 
 
 def _deal_bindings(
-    values: Sequence[str], objects: Sequence[str], sizes: tuple[int, int, int], stream: Stream
+    values: Sequence[str], objects: Sequence[str], *, sizes: tuple[int, int, int], stream: Stream
 ) -> dict[str, list[Binding]]:
     """The bindings of each class list, of the given sizes.
 

@@ -52,7 +52,9 @@ def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
     find_design(holdout.design)
     _check_names(path, holdout, vocabulary)
     # Class lists list every label, so nothing follows from them.
-    return holdout if holdout.classes else _completed(path, holdout, data, vocabulary)
+    return (
+        holdout if holdout.classes else _completed(path, holdout, data=data, vocabulary=vocabulary)
+    )
 
 
 def _check_keys(path: Path, data: dict[str, Any]) -> None:
@@ -90,7 +92,7 @@ def _check_names(path: Path, holdout: Holdout, vocabulary: Vocabulary) -> None:
 
 
 def _completed(
-    path: Path, holdout: Holdout, data: dict[str, Any], vocabulary: Vocabulary
+    path: Path, holdout: Holdout, *, data: dict[str, Any], vocabulary: Vocabulary
 ) -> Holdout:
     """Return the holdout with the keys that follow from its bindings and triples, where the file
     leaves them out."""

@@ -93,7 +93,7 @@ def held_out_facts(arrangement: Arrangement, facts: Sequence[Fact], holdout: Hol
 
 
 def tested_facts(
-    arrangement: Arrangement, facts: Sequence[Fact], holdout: Holdout, split: str
+    arrangement: Arrangement, facts: Sequence[Fact], *, holdout: Holdout, split: str
 ) -> list[Fact]:
     """List the facts of an evaluated scene that its captions test: the held-out ones.
 

@@ -59,7 +59,11 @@ class HoldoutRequest:
         repeating_seeds: list[int] = []
         for block_seed in self.block_seeds:
             holdouts = draw_holdouts(
-                self.holdout, self.design, vocabulary, block_seed, self.opposites
+                self.holdout,
+                self.design,
+                vocabulary=vocabulary,
+                block_seed=block_seed,
+                opposites=self.opposites,
             )
             for holdout in holdouts:
                 if holdout_of_content.setdefault(_content(holdout), holdout) is not holdout:
@@ -109,6 +113,7 @@ def design_of(holdout: Holdout) -> Design:
 def draw_holdouts(
     holdout_options: Sequence[str],
     design: str,
+    *,
     vocabulary: Vocabulary,
     block_seed: int,
     opposites: bool = True,

@@ -175,7 +175,7 @@ def parse_part(spec: str, vocabulary: Vocabulary) -> HoldoutPart:
     if size and size["kind"] == RELATIONS[0]:
         return _parse_drawn_relations(spec, size)
     if size:
-        kind = check_kind(spec, size["kind"], size["category"], vocabulary)
+        kind = check_kind(spec, size["kind"], category=size["category"], vocabulary=vocabulary)
         return DrawnBindings(spec, kind, int(size["rows"]), int(size["columns"]))
     if spec.startswith(f"{RELATIONS[0]}:"):
         raise UserError(
@@ -198,7 +198,7 @@ def parse_part(spec: str, vocabulary: Vocabulary) -> HoldoutPart:
     )
 
 
-def check_kind(spec: str, kind: str | None, category: str | None, vocabulary: Vocabulary) -> str:
+def check_kind(spec: str, kind: str | None, *, category: str | None, vocabulary: Vocabulary) -> str:
     """Return the attribute kind that a text names, or the tested kind if it names none.
 
     Args:
@@ -319,9 +319,9 @@ def _parse_lists(spec: str, vocabulary: Vocabulary) -> NamedBindings:
         )
     kind = kinds[0]
     for value in lists[kind]:
-        _check_name(spec, value, kind, vocabulary.values(kind))
+        _check_name(spec, value, what=kind, known=vocabulary.values(kind))
     for object_name in lists[category]:
-        _check_name(spec, object_name, category, list(vocabulary.objects))
+        _check_name(spec, object_name, what=category, known=list(vocabulary.objects))
     _check_distinct(spec, lists[kind])
     _check_distinct(spec, lists[category])
     return NamedBindings(spec, kind, tuple(product(lists[kind], lists[category])))
@@ -345,7 +345,7 @@ def _parse_binding(spec: str, vocabulary: Vocabulary) -> NamedBindings:
         raise UserError(
             f"--holdout {spec}: unknown value '{value}'; {did_you_mean(value, every_value)}"
         )
-    _check_name(spec, object_name, vocabulary.category, list(vocabulary.objects))
+    _check_name(spec, object_name, what=vocabulary.category, known=list(vocabulary.objects))
     return NamedBindings(spec, kind, ((value, object_name),))
 
 
@@ -372,22 +372,22 @@ def _parse_triple(spec: str, vocabulary: Vocabulary) -> NamedTriple:
             f"--holdout {spec}: positions and headings decide '{relation}', not the plan, so it "
             f"cannot be kept out of training; choose from: {', '.join(plannable) or 'none'}."
         )
-    _check_name(spec, relation, "relation", plannable)
+    _check_name(spec, relation, what="relation", known=plannable)
     if len(ends) != 2 or ends[0] == ends[1]:
         raise UserError(
             f"--holdout {spec}: expected a relation and two different objects, such as "
             f'"{_example_triple(vocabulary)}".'
         )
     for object_name in ends:
-        _check_name(spec, object_name, vocabulary.category, list(vocabulary.objects))
+        _check_name(spec, object_name, what=vocabulary.category, known=list(vocabulary.objects))
     return NamedTriple(spec, (ends[0], relation, ends[1]))
 
 
 def _parse_own_frame(spec: str, vocabulary: Vocabulary) -> NamedOwnFrame:
     """Read `own-left: lion`: anything on the lion's own left."""
     direction, _, ground = (part.strip() for part in spec.partition(":"))
-    _check_name(spec, direction, "relation", own_directions(spec, vocabulary))
-    _check_name(spec, ground, vocabulary.category, list(vocabulary.objects))
+    _check_name(spec, direction, what="relation", known=own_directions(spec, vocabulary))
+    _check_name(spec, ground, what=vocabulary.category, known=list(vocabulary.objects))
     return NamedOwnFrame(spec, direction, ground)
 
 
@@ -425,7 +425,7 @@ def _kind_of(value: str, vocabulary: Vocabulary) -> str | None:
     return None
 
 
-def _check_name(spec: str, name: str, what: str, known: Sequence[str]) -> None:
+def _check_name(spec: str, name: str, *, what: str, known: Sequence[str]) -> None:
     if name not in known:
         raise UserError(
             f"--holdout {spec}: unknown {what} '{name}'; {did_you_mean(name, list(known))}"

@@ -121,7 +121,9 @@ def _places(vocabulary: Vocabulary) -> Iterator[Finding]:
         for i, sector in enumerate(photo.sectors):
             for value in vocabulary.values(colors.kind):
                 attributes = {**usual, colors.kind: value}
-                scene = single_scene(vocabulary, model, attributes, name, sector=i)
+                scene = single_scene(
+                    vocabulary, model, attributes=attributes, environment=name, sector=i
+                )
                 swatches.append((name, sector, value, scene))
 
     scenes = [scene for *_, scene in swatches]

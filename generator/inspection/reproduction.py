@@ -180,7 +180,9 @@ class _Component:
         dataset = Dataset.open(self.root)
         if self.name is None:
             return _remake_world(dataset.world, target, progress)
-        return _remake_benchmark(dataset, dataset.benchmark(self.name), target, progress)
+        return _remake_benchmark(
+            dataset, dataset.benchmark(self.name), target=target, progress=progress
+        )
 
 
 def _other_maker(manifest: Mapping[str, Any]) -> str | None:
@@ -209,7 +211,7 @@ def _remake_world(source: World, target: Path, progress: Progress) -> str | None
     with WorldWriter(target, {**request, **prepared.request, **size}) as writer:
         writer.keep_plan(plan.root / "world")
         records = _render_records(source, scenes, prepared.vocabulary)
-        for record in progress.follow(records, "scenes again", len(scenes)):
+        for record in progress.follow(records, "scenes again", total=len(scenes)):
             # The writer packs them; otherwise their digests are enough.
             if "tar_bytes" in request:
                 _copy_scene_files(source, record.get("files", {}), writer.folder)
@@ -265,7 +267,9 @@ def _render_records(
             }
             continue
         recorded = Scene.from_json(row["scene"])
-        scene = _place_as_recorded(planned, recorded, first_of_pair, vocabulary)
+        scene = _place_as_recorded(
+            planned, recorded, first_of_pair=first_of_pair, vocabulary=vocabulary
+        )
         if planned.twin_of is None:
             first_of_pair = scene
         boxes = [(listed["amodal_box"], listed["visible_fraction"]) for listed in row["objects"]]
@@ -276,7 +280,7 @@ def _render_records(
 
 
 def _place_as_recorded(
-    planned: Planned, recorded: Scene, first_of_pair: Scene | None, vocabulary: Vocabulary
+    planned: Planned, recorded: Scene, *, first_of_pair: Scene | None, vocabulary: Vocabulary
 ) -> Scene:
     """The planned content at the recorded poses.
 
@@ -333,7 +337,7 @@ def _copy_scene_files(source: World, paths: Mapping[str, str], folder: Path) -> 
 
 
 def _remake_benchmark(
-    dataset: Dataset, source: Benchmark, target: Path, progress: Progress
+    dataset: Dataset, source: Benchmark, *, target: Path, progress: Progress
 ) -> str | None:
     """Make a benchmark again in the folder `target`, over the original world. Returns as
     `_Component._make` does."""

@@ -298,7 +298,7 @@ def _file_findings(dataset: Dataset, new: _NewFile, comparison: Comparison) -> I
     if recorded == data:
         comparison.n_identical += is_image
     elif recorded_image is not None:
-        yield from _image_findings(scene_id, recorded_image, new, comparison)
+        yield from _image_findings(scene_id, recorded_image, new=new, comparison=comparison)
     elif not same_output(folder, recorded, data):
         yield finding(
             "not the same render", f"scene {scene_id}: rendered again, its output {folder} differs"
@@ -306,7 +306,7 @@ def _file_findings(dataset: Dataset, new: _NewFile, comparison: Comparison) -> I
 
 
 def _image_findings(
-    scene_id: str, recorded: Image.Image, new: _NewFile, comparison: Comparison
+    scene_id: str, recorded: Image.Image, *, new: _NewFile, comparison: Comparison
 ) -> Iterator[Finding]:
     """An image that differs from its new render more than renders of two machines do."""
     boxes = [measured["amodal_box"] for measured in new.objects]

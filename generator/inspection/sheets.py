@@ -38,6 +38,7 @@ _PAPER = (255, 255, 255)
 def draw_preview(
     root: Path,
     benchmark_name: str | None,
+    *,
     splits: tuple[str, ...],
     number: int,
     seed: int,
@@ -181,7 +182,7 @@ def contact_sheet(groups: Sequence[Group], width: int, title: str) -> Image.Imag
         n_free -= n_needed
 
     row_width = _GAP + n_columns * column_width
-    strips = [_draw_row(row, size, row_width, bold) for row in rows]
+    strips = [_draw_row(row, size, width=row_width, bold=bold) for row in rows]
     return _stack(strips, margin=_GAP)
 
 
@@ -198,7 +199,7 @@ def _stack(strips: Sequence[Image.Image], margin: int = 0) -> Image.Image:
 
 
 def _draw_row(
-    groups: Sequence[Group], size: tuple[int, int], width: int, bold: Font
+    groups: Sequence[Group], size: tuple[int, int], *, width: int, bold: Font
 ) -> Image.Image:
     """Draw a row of a contact sheet.
 

@@ -126,7 +126,7 @@ def draw_meshes(names: Sequence[str], assets: str, out: Path) -> Path:
     environment = next(iter(family.environments))
     rows: list[Row] = []
     for name, category in zip(names, specs, strict=True):
-        scene = single_scene(vocabulary, category, usual, environment)
+        scene = single_scene(vocabulary, category, attributes=usual, environment=environment)
         (scene_object,) = scene.objects
         swatches = []
         for n, label in enumerate(_VIEWS):
@@ -154,7 +154,15 @@ def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[Row
             if kind == tested and others:
                 heading = f"{kind}, {vocabulary.environments[environment].phrase}"
             swatches = [
-                (value, single_scene(vocabulary, model, {**usual, kind: value}, environment))
+                (
+                    value,
+                    single_scene(
+                        vocabulary,
+                        model,
+                        attributes={**usual, kind: value},
+                        environment=environment,
+                    ),
+                )
                 for value in vocabulary.values(kind)
             ]
             yield heading, swatches
@@ -162,13 +170,14 @@ def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[Row
             if spec.texture is not None:
                 chosen = {**usual, kind: value}
                 swatches = [
-                    (name, single_scene(vocabulary, name, chosen, first))
+                    (name, single_scene(vocabulary, name, attributes=chosen, environment=first))
                     for name in vocabulary.objects
                 ]
                 yield f"{kind} {value}", swatches
     if everything:
         objects = [
-            (name, single_scene(vocabulary, name, usual, first)) for name in vocabulary.objects
+            (name, single_scene(vocabulary, name, attributes=usual, environment=first))
+            for name in vocabulary.objects
         ]
         yield vocabulary.category, objects
 
@@ -193,6 +202,7 @@ _ROOM = 1.45
 def single_scene(
     vocabulary: Vocabulary,
     name: str,
+    *,
     attributes: Mapping[str, str],
     environment: str,
     close: bool = True,

@@ -67,7 +67,10 @@ def contrasts(
         for category in vocabulary.objects:
             unknown = []
             for value in textured:
-                is_known = [_has(family, vocabulary, kind, category, value) for family in known]
+                is_known = [
+                    _has(family, vocabulary, kind=kind, category=category, value=value)
+                    for family in known
+                ]
                 if not any(is_known):
                     unknown.append((category, value))
             if unknown:
@@ -76,7 +79,9 @@ def contrasts(
         scenes = []
         for category, value in swatches:
             attributes = {**usual, kind: value}
-            scene = single_scene(compared, category, attributes, environment, close=False)
+            scene = single_scene(
+                compared, category, attributes=attributes, environment=environment, close=False
+            )
             scenes.append(scene)
         images = rendered(scenes, compared, workers, _TEXTURE_SIDE, "draft")
         plain: Image = np.zeros(0)
@@ -89,7 +94,9 @@ def contrasts(
                 yield kind, category, value, contrast_of(light, plain, object_mask.visible)
 
 
-def _has(known: Vocabulary, vocabulary: Vocabulary, kind: str, category: str, value: str) -> bool:
+def _has(
+    known: Vocabulary, vocabulary: Vocabulary, *, kind: str, category: str, value: str
+) -> bool:
     """Whether the family `known` has the same object and value as `vocabulary`."""
     if known.objects.get(category) != vocabulary.objects[category]:
         return False

@@ -53,6 +53,7 @@ class _ListedText(NamedTuple):
 def write_world_page(
     root: Path,
     benchmark_name: str | None,
+    *,
     splits: tuple[str, ...],
     number: int | None,
     seed: int,
@@ -93,7 +94,9 @@ def write_world_page(
             f"quality {request['quality']['name']}",
             counts,
         ],
-        items_data=as_json([_gallery_data(dataset.world, benchmark, scenes, split_of)]),
+        items_data=as_json(
+            [_gallery_data(dataset.world, benchmark, scenes=scenes, split_of=split_of)]
+        ),
         **_grid_variables(dataset.world, benchmark),
     )
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -152,7 +155,7 @@ def _cell_variables(combination: Combination) -> dict[str, Any]:
 
 
 def _gallery_data(
-    world: World, benchmark: Benchmark, scenes: Sequence[str], split_of: Sequence[str]
+    world: World, benchmark: Benchmark, *, scenes: Sequence[str], split_of: Sequence[str]
 ) -> dict[str, Any]:
     """The data of the images for the gallery (generator.base.pages): an item without runs for each
     image."""

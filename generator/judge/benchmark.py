@@ -178,7 +178,7 @@ class Benchmark:
         """The meaning of each text; None if it cannot be read. A text of `bare_texts` has the
         viewer's meaning; `frame_findings` compares it with the object's."""
         texts = self.tables["texts"]["text"]
-        rows = self.world.progress.follow(values(texts), "texts", len(texts), BATCH)
+        rows = self.world.progress.follow(values(texts), "texts", total=len(texts), every=BATCH)
         meanings = []
         for row, text in enumerate(rows):
             lexicon = self.bare_lexicons["viewer"] if row in self.bare_texts else self.lexicon
@@ -220,7 +220,7 @@ class Benchmark:
         pair_of_row = rows.scene[known] * n_texts + rows.text[known]
         pairs, pair_index = np.unique(pair_of_row, return_inverse=True)
         decided = self.world.progress.follow(
-            self._decide_pairs(pairs.tolist(), n_texts), "candidates", len(pairs), BATCH
+            self._decide_pairs(pairs.tolist(), n_texts), "candidates", total=len(pairs), every=BATCH
         )
         # Without a count, since with one fromiter never asks for the end, and the bar would stop
         # before it.

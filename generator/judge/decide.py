@@ -126,13 +126,14 @@ def _decide_singles(
             none_of.append(relation)
     if not none_of:
         return truth
-    second_truth = _decide_second_reading(fitting, relations, none_of, scene)
+    second_truth = _decide_second_reading(fitting, relations, none_of=none_of, scene=scene)
     return truth if second_truth is truth else None
 
 
 def _decide_second_reading(
     fitting: list[int],
     relations: tuple[RelationMention, ...],
+    *,
     none_of: list[RelationMention],
     scene: SceneGeometry,
 ) -> Truth:
@@ -223,11 +224,13 @@ def _can_match(domains: list[int]) -> bool:
     # Kuhn's algorithm for bipartite matching; a few mentions need no faster one.
     mention_of: dict[int, int] = {}
     mentions = range(len(domains))
-    return all(_find_object(domains, mention_of, mention, set()) for mention in mentions)
+    return all(
+        _find_object(domains, mention_of, mention=mention, tried=set()) for mention in mentions
+    )
 
 
 def _find_object(
-    domains: list[int], mention_of: dict[int, int], mention: int, tried: set[int]
+    domains: list[int], mention_of: dict[int, int], *, mention: int, tried: set[int]
 ) -> bool:
     """Whether a mention can be assigned an object that no other has. Earlier mentions are
     reassigned if needed; `mention_of` is updated."""
@@ -235,7 +238,9 @@ def _find_object(
         if i in tried:
             continue
         tried.add(i)
-        if i not in mention_of or _find_object(domains, mention_of, mention_of[i], tried):
+        if i not in mention_of or _find_object(
+            domains, mention_of, mention=mention_of[i], tried=tried
+        ):
             mention_of[i] = mention
             return True
     return False
@@ -262,11 +267,11 @@ def _can_assign(domains: list[int], constraints: list[Constraint]) -> bool:
         partners[subject].append((object_, constraint.allowed))
         partners[object_].append((subject, constraint.allowed_by_second))
     related = {mention for constraint in constraints for mention in constraint.mentions}
-    return _search(domains, related, partners, of_three)
+    return _search(domains, related, partners=partners, of_three=of_three)
 
 
 def _search(
-    domains: list[int], unassigned: set[int], partners: Partners, of_three: list[Constraint]
+    domains: list[int], unassigned: set[int], *, partners: Partners, of_three: list[Constraint]
 ) -> bool:
     """Assign the remaining mentions, the smallest domain first. Each choice narrows the other
     domains.
@@ -291,6 +296,6 @@ def _search(
             narrowed[other] &= allowed[i]
         if not all(narrowed) or not _can_match(narrowed):
             continue
-        if _search(narrowed, rest, partners, of_three):
+        if _search(narrowed, rest, partners=partners, of_three=of_three):
             return True
     return False

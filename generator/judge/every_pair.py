@@ -30,7 +30,9 @@ def decided_scenes(benchmark: Benchmark) -> Iterator[SceneTruth]:
     candidates = _candidate_verdicts(benchmark)
     # In the order of the world, so that equal benchmarks give equal files.
     scenes = sorted(pools_of_scene)
-    for scene in benchmark.world.progress.follow(scenes, "every pair", len(scenes), BATCH):
+    for scene in benchmark.world.progress.follow(
+        scenes, "every pair", total=len(scenes), every=BATCH
+    ):
         true, undecided = candidates[scene]
         geometry = benchmark.scenes[scene]
         # Decided relations of the scene are kept between pools, and dropped after the last one.

@@ -110,8 +110,10 @@ class StoredFolder:
                 "damaged file", f"{self.name}/{SUMS} does not match its digest in the manifest"
             )
         listed = self.sums.items()
-        for name, digest in self.progress.follow(listed, f"files of {self.name}", len(listed)):
-            yield from self._check_listed_file(name, digest, images, size)
+        for name, digest in self.progress.follow(
+            listed, f"files of {self.name}", total=len(listed)
+        ):
+            yield from self._check_listed_file(name, digest, images=images, size=size)
         # An unlisted file would travel with the dataset without being judged.
         known = {self.path / name for name in (*self.sums, SUMS, "manifest.json", *ABOUT)}
         for path in self.path.rglob("*"):
@@ -121,7 +123,7 @@ class StoredFolder:
                 )
 
     def _check_listed_file(
-        self, name: str, digest: str, images: bool, size: Size | None
+        self, name: str, digest: str, *, images: bool, size: Size | None
     ) -> Iterator[Finding]:
         try:
             # The list may name a path outside the folder, or one that leads through a link.

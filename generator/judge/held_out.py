@@ -104,8 +104,8 @@ class HeldOut:
         closed = _closure(
             frozenset(triple for triple in listed if triple[1] in relations),
             converses,
-            opposites,
-            vocabulary.get("objects", {}),
+            opposites=opposites,
+            categories=vocabulary.get("objects", {}),
         )
         class_lists: dict[str, list[tuple[str, ...]]] = {}
         for entry in data.get("classes", ()):
@@ -326,6 +326,7 @@ def own_frames_in_words(triples: Iterable[Sequence[str]]) -> str:
 def _closure(
     listed: frozenset[Triple],
     converses: Mapping[str, str],
+    *,
     opposites: Mapping[str, str],
     categories: Iterable[str],
 ) -> frozenset[Triple]:

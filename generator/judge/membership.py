@@ -57,7 +57,7 @@ def split_findings(benchmark: Benchmark) -> Iterator[Finding]:
             group = benchmark.held_out.group_of(scene)
             # The two asymmetric splits share groups on purpose, so they count as one.
             splits_of_group[group].add(ASYMMETRIC[0] if split in ASYMMETRIC else split)
-            yield from _wrong_split(scene_id, split, scene, benchmark.held_out)
+            yield from _wrong_split(scene_id, split, scene=scene, held_out=benchmark.held_out)
     yield from _untrained_bindings(benchmark)
     for group, splits in splits_of_group.items():
         if len(splits) > 1:
@@ -110,7 +110,7 @@ def image_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def _wrong_split(
-    scene_id: str, split: str, scene: SceneGeometry, held_out: HeldOut
+    scene_id: str, split: str, *, scene: SceneGeometry, held_out: HeldOut
 ) -> Iterator[Finding]:
     """A scene in the wrong split by its held-out facts. For training scenes leaks.py checks
     this."""
@@ -119,7 +119,7 @@ def _wrong_split(
     absent = held_out.absent_names_of(scene)
     # Names that training lacks make a scene one of unseen_atoms, whatever else it shows.
     is_allowed_absent = not absent or split in (TRAIN, "unseen_atoms")
-    fitting = _fitting_splits(scene, held_out, bindings, held_out_facts)
+    fitting = _fitting_splits(scene, held_out, bindings=bindings, held_out_facts=held_out_facts)
     if split in fitting and is_allowed_absent:
         return
     triples = held_out.held_out_triples_of(scene)
@@ -134,7 +134,7 @@ def _wrong_split(
 
 
 def _fitting_splits(
-    scene: SceneGeometry, held_out: HeldOut, bindings: list[Binding], held_out_facts: list[Fact]
+    scene: SceneGeometry, held_out: HeldOut, *, bindings: list[Binding], held_out_facts: list[Fact]
 ) -> set[str]:
     """The splits that a scene may be in by the held-out bindings and facts that it shows."""
     # Without a holdout there is nothing to divide scenes by.
@@ -347,7 +347,9 @@ def _class_fault(
     own_labels: set[Label] = {*held_out.class_lists.get(own_list, ())}
     # Relational scenes show labels between their objects, the others by object.
     if held_out.task == _RELATIONAL:
-        return _relational_fault(scene, own_list, own_labels, held_out, excepted)
+        return _relational_fault(
+            scene, own_list, own_labels=own_labels, held_out=held_out, excepted=excepted
+        )
     if len({value for value, _ in objects}) != number:
         return f"two of its objects share a {held_out.kind}"
     foreign = [" ".join(label) for label in objects if label not in own_labels]
@@ -357,6 +359,7 @@ def _class_fault(
 def _relational_fault(
     scene: SceneGeometry,
     own_list: str,
+    *,
     own_labels: set[Label],
     held_out: HeldOut,
     excepted: frozenset[Triple],

@@ -95,7 +95,7 @@ def pool_findings(benchmark: Benchmark) -> Iterator[Finding]:
     # Items of one scene share its texts: they are decided once.
     decided: dict[tuple[str, int], tuple[set[int], set[int]]] = {}
     progress = benchmark.world.progress
-    for item in progress.follow(items.tolist(), "items with a pool", len(items), BATCH):
+    for item in progress.follow(items.tolist(), "items with a pool", total=len(items), every=BATCH):
         pool_id = pool_of[item]
         scene = scene_of.get(item, -1)
         if pool_id not in pools:
@@ -111,7 +111,9 @@ def pool_findings(benchmark: Benchmark) -> Iterator[Finding]:
             decided[pool_id, scene] = pools[pool_id].decide_all(benchmark.scenes[scene])
             benchmark.scenes[scene].forget()
         true, undecided = decided[pool_id, scene]
-        yield from _item_findings(benchmark, item, true, undecided, listed_texts[item])
+        yield from _item_findings(
+            benchmark, item, true=true, undecided=undecided, listed=listed_texts[item]
+        )
 
 
 def _texts_of_pools(benchmark: Benchmark) -> dict[str, np.ndarray]:
@@ -139,7 +141,7 @@ def _listed_texts(
 
 
 def _item_findings(
-    benchmark: Benchmark, item: int, true: set[int], undecided: set[int], listed: set[int]
+    benchmark: Benchmark, item: int, *, true: set[int], undecided: set[int], listed: set[int]
 ) -> Iterator[Finding]:
     if true != listed:
         yield finding(

@@ -156,7 +156,9 @@ def verify_dataset(
         certificates = {}
         for benchmark, case in cases.items():
             remade = reproduced.get(benchmark, Reproduced())
-            certificates[benchmark] = _certify(dataset, case, world, images, remade)
+            certificates[benchmark] = _certify(
+                dataset, case, world=world, images=images, remade=remade
+            )
     return certificates
 
 
@@ -183,7 +185,7 @@ def _splits_of_scenes(world: World, cases: Mapping[str, _Case]) -> dict[str, tup
 
 
 def _certify(
-    dataset: StoredDataset, case: _Case, world: World, images: Images, remade: Reproduced
+    dataset: StoredDataset, case: _Case, *, world: World, images: Images, remade: Reproduced
 ) -> dict[str, Any]:
     """Make and write the certificate of a benchmark."""
     stored, findings = case.stored, case.findings

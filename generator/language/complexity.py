@@ -81,7 +81,9 @@ def list_cells(
     n_slots = len(set(Axes(vocabulary).slots))
     cells: list[Cell] = []
     for level in levels:
-        of_level = _cells_of_level(level, complexity, n_kinds, n_slots, most_objects)
+        of_level = _cells_of_level(
+            level, complexity, n_kinds=n_kinds, n_slots=n_slots, most_objects=most_objects
+        )
         cells += [cell for cell in of_level if _has_counts(cell, counts)]
     if not cells:
         exact = ", ".join(f"{letter}={n}" for letter, n in counts.items())
@@ -102,7 +104,7 @@ def _has_counts(cell: Cell, counts: Mapping[str, int]) -> bool:
 
 
 def _cells_of_level(
-    level: str, complexity: tuple[int, int], n_kinds: int, n_slots: int, most_objects: int
+    level: str, complexity: tuple[int, int], *, n_kinds: int, n_slots: int, most_objects: int
 ) -> Iterator[Cell]:
     """Yield the cells of a level with N in `complexity`, by N."""
     least_of_level, greatest_of_level = LEVELS[level]

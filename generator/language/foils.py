@@ -292,7 +292,7 @@ class Foils:
         atom = Atom("relation", relation, "relation")
         return self.replace_atom(form, atom, opposite, kind="flip")
 
-    def split_compound(self, form: Form, atom: Atom, value: str, category: str) -> Foil:
+    def split_compound(self, form: Form, atom: Atom, *, value: str, category: str) -> Foil:
         """HN-COMP: split a compound over two objects, each completed by a false atom.
 
         With the attribute `atom` "pink" of a car, the false value "blue" and the false category

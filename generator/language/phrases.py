@@ -184,7 +184,7 @@ class FormPhrases:
         same = [j for j, other in enumerate(categories) if other == category]
         if len(same) == 1:
             return f"the {noun}"
-        kind = distinguishing_kind(self.form, i, same, self.nouns.order)
+        kind = distinguishing_kind(self.form, i, same=same, order=self.nouns.order)
         if kind is not None:
             word = self.mentions[i].values[kind]
             return self.nouns.definite(noun, kind, word)
@@ -259,7 +259,9 @@ class FormPhrases:
         return join([self.indefinite(i, bare=bare) for i in places])
 
 
-def distinguishing_kind(form: Form, i: int, same: list[int], order: tuple[str, ...]) -> str | None:
+def distinguishing_kind(
+    form: Form, i: int, *, same: list[int], order: tuple[str, ...]
+) -> str | None:
     """The first attribute kind whose value distinguishes a mention from others of its category.
 
     Args:

@@ -64,7 +64,7 @@ def _distinguishable(form: Form) -> bool:
     in_any_order = tuple(sorted(kinds))
     for i, category in enumerate(categories):
         same = [j for j, other in enumerate(categories) if other == category]
-        if len(same) > 1 and distinguishing_kind(form, i, same, in_any_order) is None:
+        if len(same) > 1 and distinguishing_kind(form, i, same=same, order=in_any_order) is None:
             return False
     return True
 

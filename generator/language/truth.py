@@ -162,7 +162,7 @@ def _decide_single(fitting: Sequence[Sequence[int]], links: Sequence[Link], fact
 
     # First reading: the object exists.
     conditions = [_Condition(link, None) for link in links]
-    existing = _decide_assignments(fitting, conditions, facts)
+    existing = _decide_assignments(fitting, conditions, facts=facts)
 
     # Second reading, of the links that have it: the relation holds to no such object. Where another
     # relation names the object too, it exists in both readings. A relation of three objects has
@@ -177,7 +177,7 @@ def _decide_single(fitting: Sequence[Sequence[int]], links: Sequence[Link], fact
         conditions.append(_Condition(link, denied_of))
     if not open_places:
         return existing
-    of_none = _decide_assignments(fitting, conditions, facts, unassigned=open_places)
+    of_none = _decide_assignments(fitting, conditions, facts=facts, unassigned=open_places)
     return existing if existing == of_none else None
 
 
@@ -189,6 +189,7 @@ def _object_in_no_other(link: Link, links: Iterable[Link]) -> bool:
 def _decide_assignments(
     fitting: Sequence[Sequence[int]],
     conditions: Sequence[_Condition],
+    *,
     facts: Facts,
     unassigned: set[int] | frozenset[int] = frozenset(),
 ) -> Truth:

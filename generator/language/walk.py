@@ -91,7 +91,9 @@ class Walker:
             if within:
                 walked = _draw_part(within, cell, stream)
             else:
-                walked = self._walk_relations(facts, cell, eligible, stream, apart)
+                walked = self._walk_relations(
+                    facts, cell, eligible=eligible, stream=stream, apart=apart
+                )
             if walked is None:
                 continue
             objects, links = walked
@@ -131,7 +133,9 @@ class Walker:
         links: list[Link] = []
         for n_relations in range(longest, 0, -1):
             cell = Cell("OR", len(eligible), 0, n_relations)
-            walked = self._walk_relations(facts, cell, eligible, stream, apart=False)
+            walked = self._walk_relations(
+                facts, cell, eligible=eligible, stream=stream, apart=False
+            )
             if walked is not None:
                 objects, links = walked
                 break
@@ -150,7 +154,7 @@ class Walker:
         return most < cell.n_attributes
 
     def _walk_relations(
-        self, facts: Facts, cell: Cell, eligible: Sequence[int], stream: Stream, apart: bool
+        self, facts: Facts, cell: Cell, *, eligible: Sequence[int], stream: Stream, apart: bool
     ) -> tuple[list[int], list[Link]] | None:
         """Walk until there are as many objects and relations as the cell has.
 
@@ -171,7 +175,15 @@ class Walker:
             others = stream.shuffled([obj for obj in objects if obj != here])
             step: _Step | None = None
             for start in (here, *others):
-                step = self._draw_step(facts, start, objects, eligible, full, filled, stream)
+                step = self._draw_step(
+                    facts,
+                    start,
+                    objects=objects,
+                    eligible=eligible,
+                    full=full,
+                    filled=filled,
+                    stream=stream,
+                )
                 if step is not None:
                     break
 
@@ -183,7 +195,11 @@ class Walker:
                 filled |= {(start, slot), (step.target, slot)}
                 ends = objects.index(start), objects.index(step.target)
                 axis = self._axes.relations[step.axis]
-                links.append(_link(ends, step.relation, axis, facts, objects, stream))
+                links.append(
+                    _link(
+                        ends, step.relation, axis=axis, facts=facts, objects=objects, stream=stream
+                    )
+                )
                 here = step.target
             elif full or not unvisited:
                 return None
@@ -200,6 +216,7 @@ class Walker:
         self,
         facts: Facts,
         here: int,
+        *,
         objects: list[int],
         eligible: Sequence[int],
         full: bool,
@@ -265,6 +282,7 @@ def _mentions(
 def _link(
     ends: tuple[int, int],
     relation: str,
+    *,
     axis: Sequence[str],
     facts: Facts,
     objects: list[int],

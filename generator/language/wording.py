@@ -121,7 +121,7 @@ def use_converse(form: Form, place: int, vocabulary: Vocabulary) -> Form:
 
 
 def rephrase(
-    form: Form, wording: Wording, vocabulary: Vocabulary, used: LeastUsed, stream: Stream
+    form: Form, wording: Wording, *, vocabulary: Vocabulary, used: LeastUsed, stream: Stream
 ) -> Wording | None:
     """Change one word of a form to the least used alternative.
 

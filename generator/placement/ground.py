@@ -152,6 +152,7 @@ class Ground:
         self,
         columns: Sequence[Column],
         depth_order: Sequence[int],
+        *,
         stream: Stream,
         clumps: Sequence[int] = (),
     ) -> list[Point] | None:
@@ -183,7 +184,9 @@ class Ground:
             placed.append(self._place(column, rights[i], behinds[depth_order[i]]))
         # violations[i][j]: of the rules for columns i and j; [i][i]: of the rules for column i. A
         # move of column i changes only row i and entry i of the others.
-        violations = [self._violations(i, placed[i], placed, clumps) for i in range(n)]
+        violations = [
+            self._violations(i, placed[i], placed=placed, clumps=clumps) for i in range(n)
+        ]
 
         for _ in range(_SWEEPS):
             # 3. No violation.
@@ -191,10 +194,12 @@ class Ground:
                 return [self._point(column) for column in placed]
             # 2. Moves.
             for i in stream.shuffled(range(n)):
-                moved = self._move_between_neighbours(i, depth_order[i], by_depth, placed, stream)
+                moved = self._move_between_neighbours(
+                    i, depth_order[i], by_depth=by_depth, placed=placed, stream=stream
+                )
                 worsening = stream.uniform(0, _MAX_WORSENING)
                 most = sum(violations[i]) + worsening
-                new_violations = self._violations(i, moved, placed, clumps, most)
+                new_violations = self._violations(i, moved, placed=placed, clumps=clumps, most=most)
                 if new_violations:
                     placed[i] = moved
                     violations[i] = new_violations
@@ -212,7 +217,7 @@ class Ground:
         for column, position in zip(columns, positions, strict=True):
             placed.append(self.place_at(column, position))
         for i, placed_column in enumerate(placed):
-            violations = self._violations(i, placed_column, placed, ())
+            violations = self._violations(i, placed_column, placed=placed, clumps=())
             if max(violations) > _ROUNDING:
                 return False
         for one, other in combinations(placed, 2):
@@ -275,7 +280,7 @@ class Ground:
             right, behind = self._coordinates(position)
             reach = self.vocabulary.reach(*obj)
             foot = position[2]
-            yield self._image_extent(right, behind, reach, foot)
+            yield self._image_extent(right, behind, radius=reach, foot=foot)
 
     def _coordinates(self, position: Point) -> tuple[float, float]:
         """A position of the world as metres to the right of the origin and behind it."""
@@ -297,6 +302,7 @@ class Ground:
         self,
         i: int,
         depth_rank: int,
+        *,
         by_depth: list[int],
         placed: list[_PlacedColumn],
         stream: Stream,
@@ -341,7 +347,7 @@ class Ground:
         self, right: float, behind: float, radius: float, foot: float
     ) -> tuple[_ImageBox, float]:
         """The image of an object, and how far it leaves the frame, in slopes."""
-        extent = self._image_extent(right, behind, radius, foot)
+        extent = self._image_extent(right, behind, radius=radius, foot=foot)
         if math.isinf(extent.side):
             # Behind the camera: any box, and a violation.
             return _ImageBox(0, 0, 1, 1), 1
@@ -362,7 +368,7 @@ class Ground:
         return image, outside
 
     def _image_extent(
-        self, right: float, behind: float, radius: float, foot: float
+        self, right: float, behind: float, *, radius: float, foot: float
     ) -> _ImageExtent:
         """How far the image of an object reaches.
 
@@ -401,6 +407,7 @@ class Ground:
         self,
         i: int,
         column: _PlacedColumn,
+        *,
         placed: list[_PlacedColumn],
         clumps: Sequence[int],
         most: float = math.inf,
@@ -437,20 +444,20 @@ class Ground:
                 )
             left -= violations[j]
         if self._twin is not None:
-            in_twin = self._violations_in_twin(self._twin, i, column, placed)
+            in_twin = self._violations_in_twin(self._twin, i, column=column, placed=placed)
             for j, violation in enumerate(in_twin):
                 violations[j] += violation
             left = most - sum(violations)
         return violations if left >= 0 else []
 
     def _violations_in_twin(
-        self, twin: "Ground", i: int, column: _PlacedColumn, placed: list[_PlacedColumn]
+        self, twin: "Ground", i: int, *, column: _PlacedColumn, placed: list[_PlacedColumn]
     ) -> list[float]:
         """How much column i at a new place violates the rules as the camera of the twin sees it; as
         `_violations`. Its orders are free, but `clearance` holds along its directions too."""
         seen = [twin.place_at(one.column, self._point(one)) for one in placed]
         seen[i] = twin.place_at(column.column, self._point(column))
-        violations = twin._violations(i, seen[i], seen, ())
+        violations = twin._violations(i, seen[i], placed=seen, clumps=())
         for j, other in enumerate(seen):
             if j != i:
                 violations[j] += twin.missing_clearance(seen[i], other)

@@ -41,6 +41,7 @@ _ACROSS = {
 def draw_headings(
     planned: Planned,
     positions: Sequence[Point],
+    *,
     camera: Camera,
     vocabulary: Vocabulary,
     stream: Stream,
@@ -67,7 +68,9 @@ def draw_headings(
         spec = vocabulary.objects[category]
         if i in planned_sides:
             side = planned_sides[i]
-            facing = _draw_facing(side, position, positions[side.subject], vocabulary, stream)
+            facing = _draw_facing(
+                side, position, other=positions[side.subject], vocabulary=vocabulary, stream=stream
+            )
             if facing is None:
                 return None
             front = math.radians(spec.front or 0.0)
@@ -77,12 +80,12 @@ def draw_headings(
             heading = 2 * math.pi * stream.uniform(-0.5, 0.5)
             headings.append(round(heading, 6))
         else:
-            headings.append(_draw_heading(position, camera, spec, stream))
+            headings.append(_draw_heading(position, camera, spec=spec, stream=stream))
     return headings
 
 
 def _draw_facing(
-    side: OwnSide, position: Point, other: Point, vocabulary: Vocabulary, stream: Stream
+    side: OwnSide, position: Point, *, other: Point, vocabulary: Vocabulary, stream: Stream
 ) -> float | None:
     """A random direction (radians) in which an object looks so that the other one stands on a side
     of it; None if the two are too close together."""
@@ -113,7 +116,7 @@ def _margin(direction: str, vocabulary: Vocabulary) -> float:
     return relation.margin
 
 
-def _draw_heading(position: Point, camera: Camera, spec: ObjectSpec, stream: Stream) -> float:
+def _draw_heading(position: Point, camera: Camera, *, spec: ObjectSpec, stream: Stream) -> float:
     """A random heading (radians) within an object's `turn`, around the direction that shows its
     front or side."""
     x, y, _ = position

@@ -96,7 +96,7 @@ def place_scenes(
         UserError: the placement rules of the vocabulary leave no room.
     """
     stream = Stream("scene", seed, planned.twin_of or planned.scene_id, attempt)
-    placement = _draw_placement(planned, vocabulary, width, height, stream)
+    placement = _draw_placement(planned, vocabulary, width=width, height=height, stream=stream)
     if placement is None:
         raise UserError(
             f"No room for {len(planned.objects)} objects in an image of {width}x{height}: take "
@@ -104,7 +104,7 @@ def place_scenes(
             f"nearer to a square; or lessen gap, clearance, min_visible or the objects' scale in "
             f"the family '{vocabulary.name}'."
         )
-    lamps = _draw_lamps(vocabulary, planned.environment, planned.yaw, stream)
+    lamps = _draw_lamps(vocabulary, planned.environment, yaw=planned.yaw, stream=stream)
     scene = Scene(
         placement.objects,
         placement.camera,
@@ -123,7 +123,7 @@ def place_scenes(
 
 
 def _draw_placement(
-    planned: Planned, vocabulary: Vocabulary, width: int, height: int, stream: Stream
+    planned: Planned, vocabulary: Vocabulary, *, width: int, height: int, stream: Stream
 ) -> _Placement | None:
     """Draw placements until one is tall enough, and return the tallest; None if none keeps the
     rules. Arguments as those of `place_scenes`."""
@@ -137,14 +137,16 @@ def _draw_placement(
         camera = replace(camera, lens=camera.lens / _widening(planned))
         twin_camera = _twin_camera(camera, planned)
         ground = Ground(camera, vocabulary, width, height, twin_camera)
-        positions = draw_positions(roomy, planned, ground, stream)
+        positions = draw_positions(roomy, planned, ground=ground, stream=stream)
         if positions is None:
             if has_free_orders:
                 depth_order = ground.draw_depth_order(len(planned.objects), stream)
                 planned = planned._replace(depth_order=depth_order)
             continue
 
-        placement = _frame_objects(planned, roomy, positions, ground, camera, stream)
+        placement = _frame_objects(
+            planned, roomy, positions=positions, ground=ground, camera=camera, stream=stream
+        )
         if placement is None:
             continue
         placements.append(placement)
@@ -157,6 +159,7 @@ def _draw_placement(
 def _frame_objects(
     planned: Planned,
     roomy: Contents,
+    *,
     positions: Sequence[Point],
     ground: Ground,
     camera: Camera,
@@ -177,14 +180,18 @@ def _frame_objects(
         these leave no room for a planned own direction.
     """
     vocabulary = ground.vocabulary
-    camera = _move_to_objects(camera, positions, vocabulary, stream)
+    camera = _move_to_objects(camera, positions, vocabulary=vocabulary, stream=stream)
     twin_camera = _twin_camera(camera, planned)
     cameras = [camera] if twin_camera is None else [camera, twin_camera]
     grounds = [ground.seen_from(view) for view in cameras]
     # The camera of the twin has moved with the other one, and turns about another point now.
-    if twin_camera is not None and not _keeps_rules(roomy, positions, planned, grounds[1]):
+    if twin_camera is not None and not _keeps_rules(
+        roomy, positions, planned=planned, ground=grounds[1]
+    ):
         return None
-    headings = draw_headings(planned, positions, camera, vocabulary, stream)
+    headings = draw_headings(
+        planned, positions, camera=camera, vocabulary=vocabulary, stream=stream
+    )
     if headings is None:
         return None
     objects = _with_headings(planned.objects, positions, headings)
@@ -203,7 +210,7 @@ def _frame_objects(
 
 
 def draw_positions(
-    objects: Contents, planned: HasLayout, ground: Ground, stream: Stream
+    objects: Contents, planned: HasLayout, *, ground: Ground, stream: Stream
 ) -> list[Point] | None:
     """Random positions of planned objects, in their order; None if the search finds no room.
 
@@ -214,14 +221,16 @@ def draw_positions(
         stream: draws them.
     """
     on_ground, upper_of = _stacks(planned, len(objects))
-    columns = [_column(objects, i, upper_of.get(i), ground.vocabulary) for i in on_ground]
+    columns = [
+        _column(objects, i, upper=upper_of.get(i), vocabulary=ground.vocabulary) for i in on_ground
+    ]
 
     # Ranks among the columns: those of the upper objects are left out.
     depths = [planned.depth_order[i] for i in on_ground]
     in_order = sorted(depths)
     ranks = [in_order.index(depth) for depth in depths]
     clumps = [planned.clumps[i] for i in on_ground] if planned.clumps else ()
-    column_positions = ground.find_positions(columns, ranks, stream, clumps)
+    column_positions = ground.find_positions(columns, ranks, stream=stream, clumps=clumps)
     if column_positions is None:
         return None
 
@@ -245,20 +254,20 @@ def _stacks(planned: HasLayout, n_objects: int) -> tuple[list[int], dict[int, in
     return on_ground, upper_of
 
 
-def _column(objects: Contents, lower: int, upper: int | None, vocabulary: Vocabulary) -> Column:
+def _column(objects: Contents, lower: int, *, upper: int | None, vocabulary: Vocabulary) -> Column:
     """The footprints at one position: of an object, and of the object that rests on it."""
-    lower_footprint = _footprint(objects[lower], 0.0, 0.0, vocabulary)
+    lower_footprint = _footprint(objects[lower], 0.0, offset=0.0, vocabulary=vocabulary)
     if upper is None:
         return (lower_footprint,)
     top_height, _ = vocabulary.top(*objects[lower]) or (0.0, 0.0)
     # Where on the top it stands is drawn later, so it may be at any place up to the offset.
     offset = max_offset(vocabulary)
-    upper_footprint = _footprint(objects[upper], top_height, offset, vocabulary)
+    upper_footprint = _footprint(objects[upper], top_height, offset=offset, vocabulary=vocabulary)
     return (lower_footprint, upper_footprint)
 
 
 def _footprint(
-    obj: tuple[str, dict[str, str]], height: float, offset: float, vocabulary: Vocabulary
+    obj: tuple[str, dict[str, str]], height: float, *, offset: float, vocabulary: Vocabulary
 ) -> Footprint:
     """The footprint of an object that stands at a height and at most `offset` from the middle of
     its column, metres."""
@@ -280,12 +289,14 @@ def _draw_position_on_top(
 
 
 def _keeps_rules(
-    objects: Contents, positions: Sequence[Point], planned: HasLayout, ground: Ground
+    objects: Contents, positions: Sequence[Point], *, planned: HasLayout, ground: Ground
 ) -> bool:
     """Whether positions that keep the placement rules as one camera sees them also do so as
     another does, whose `ground` this is."""
     on_ground, upper_of = _stacks(planned, len(objects))
-    columns = [_column(objects, i, upper_of.get(i), ground.vocabulary) for i in on_ground]
+    columns = [
+        _column(objects, i, upper=upper_of.get(i), vocabulary=ground.vocabulary) for i in on_ground
+    ]
     column_positions = [positions[i] for i in on_ground]
     return ground.keeps_rules(columns, column_positions)
 
@@ -366,7 +377,7 @@ def _jittered(position: Point, jitter: float, stream: Stream) -> Point:
 
 
 def _move_to_objects(
-    camera: Camera, positions: Sequence[Point], vocabulary: Vocabulary, stream: Stream
+    camera: Camera, positions: Sequence[Point], *, vocabulary: Vocabulary, stream: Stream
 ) -> Camera:
     """Move the camera over the ground towards the middle of the objects, if the vocabulary lets it
     come closer.
@@ -417,7 +428,7 @@ def _draw_zoom(
 
 
 def _draw_lamps(
-    vocabulary: Vocabulary, environment: str, yaw: float, stream: Stream
+    vocabulary: Vocabulary, environment: str, *, yaw: float, stream: Stream
 ) -> dict[str, Lamp]:
     """The lamps of a place, by name. Those of the environment replace the family's."""
     place = vocabulary.environments[environment]

@@ -111,10 +111,12 @@ class ArrangementSampler:
             UserError: no scene belongs to the split.
             TooFewScenesError: the training scenes cannot show the needed bindings.
         """
-        classes = name_classes(self._holdout, self._candidates, split, numbers_of_objects)
+        classes = name_classes(
+            self._holdout, self._candidates, split=split, numbers_of_objects=numbers_of_objects
+        )
         counts = NameCounts(classes)
         n_pairs = numbers_of_objects.count(2)
-        pairs = iter(self._draft_pairs(split, n_pairs, counts, stream))
+        pairs = iter(self._draft_pairs(split, n_pairs, counts=counts, stream=stream))
         n_portions = max(1, round(len(numbers_of_objects) / _PORTION))
         for portion in range(n_portions):
             start = len(numbers_of_objects) * portion // n_portions
@@ -127,11 +129,13 @@ class ArrangementSampler:
                 counts.add(counts.cells_of(arrangement))
             # 2. Even out.
             if portion == n_portions - 1:
-                self._even_out_names(split, scenes, counts, stream)
+                self._even_out_names(split, scenes, counts=counts, stream=stream)
             # 3. Show. Where one portion is all, this comes after evening out, which does not look
             # at bindings and could remove the only scene that shows one.
             if portion == 0 and split == "train":
-                show_all_bindings(scenes, counts, self._candidates, needed, stream)
+                show_all_bindings(
+                    scenes, counts, candidates=self._candidates, needed=needed, stream=stream
+                )
             has_even_clusters = 0 < counts.n_clusters <= _MOST_EVEN_CLUSTERS
             if bindings is not None and not has_even_clusters:
                 bindings.even_out(scenes, self._membership(split), stream)
@@ -200,7 +204,7 @@ class ArrangementSampler:
         return with_name(arrangement, place, role, names[stream.below(len(names))])
 
     def _draft_pairs(
-        self, split: str, n: int, counts: NameCounts, stream: Stream
+        self, split: str, n: int, *, counts: NameCounts, stream: Stream
     ) -> list[Arrangement]:
         """`n` arrangements of two objects, equally many of each cluster. Registers all possible
         pairs of the split in `counts`.
@@ -222,7 +226,7 @@ class ArrangementSampler:
         return [next(decks[name]) for name in stream.balanced(list(clusters), n)]
 
     def _even_out_names(
-        self, split: str, scenes: list[Arrangement], counts: NameCounts, stream: Stream
+        self, split: str, scenes: list[Arrangement], *, counts: NameCounts, stream: Stream
     ) -> None:
         """Change arrangements until names, and clusters of two objects, are equally frequent.
 

@@ -73,7 +73,9 @@ class Candidates:
         # If the role that is drawn first leaves no name for the other, the other begins.
         first_role = stream.below(2)
         for role in (first_role, 1 - first_role):
-            arrangement = self._draw_symmetric(is_held_out, role, lone_places, least_used)
+            arrangement = self._draw_symmetric(
+                is_held_out, role, lone_places=lone_places, least_used=least_used
+            )
             if arrangement:
                 return arrangement
         return None
@@ -180,6 +182,7 @@ class Candidates:
         self,
         is_held_out: Sequence[bool],
         first_role: int,
+        *,
         lone_places: Sequence[int],
         least_used: LeastUsed,
     ) -> Arrangement | None:

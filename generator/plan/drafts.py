@@ -28,6 +28,7 @@ _LAYOUTS_OF_LABEL = 100
 def draft_split(
     rule: Rule,
     split: str,
+    *,
     n: int,
     objects: tuple[int, int],
     stream: Stream,
@@ -58,7 +59,7 @@ def draft_split(
                 f"objects; leave --objects out, and give --holdout {THREE_OBJECTS} for a dataset "
                 f"of three."
             )
-        return draft_class_scenes(rule, split, n, stream)
+        return draft_class_scenes(rule, split, n=n, stream=stream)
     if most < 2:
         raise UserError(
             "--objects 1: one object alone poses no question of which attribute belongs to which "
@@ -67,12 +68,20 @@ def draft_split(
         )
     least_here = least if split == "train" else max(least, 2)
     numbers_of_objects = stream.balanced(range(least_here, most + 1), n)
-    return draft_scenes(rule, split, numbers_of_objects, stream, needed, bindings)
+    return draft_scenes(
+        rule,
+        split,
+        numbers_of_objects=numbers_of_objects,
+        stream=stream,
+        needed=needed,
+        bindings=bindings,
+    )
 
 
 def draft_scenes(
     rule: Rule,
     split: str,
+    *,
     numbers_of_objects: Sequence[int],
     stream: Stream,
     needed: Set[Binding] = frozenset(),
@@ -88,8 +97,8 @@ def draft_scenes(
     arrangements_of_split = sampler.draw(split, numbers_of_objects, stream, needed, bindings)
     try:
         for arrangement in arrangements_of_split:
-            layout = _draw_layout_in_split(rule, split, arrangement, stream)
-            yield _draft(rule, arrangement, layout, split)
+            layout = _draw_layout_in_split(rule, split, arrangement=arrangement, stream=stream)
+            yield _draft(rule, arrangement, layout=layout, split=split)
     except TooFewScenesError:
         sufficient = sampler.sufficient_count(needed, numbers_of_objects)
         raise UserError(
@@ -99,7 +108,7 @@ def draft_scenes(
         ) from None
 
 
-def draft_class_scenes(rule: ClassRule, split: str, n: int, stream: Stream) -> Iterator[Planned]:
+def draft_class_scenes(rule: ClassRule, split: str, *, n: int, stream: Stream) -> Iterator[Planned]:
     """Draft n scenes of a split of class lists: counts of labels differ by at most one.
 
     The object that a label names first is at each place from left to right equally often.
@@ -107,7 +116,7 @@ def draft_class_scenes(rule: ClassRule, split: str, n: int, stream: Stream) -> I
     if rule.holdout.task == "relational":
         labels = stream.shuffled(rule.listed(list_of(split)))
         for i in range(n):
-            yield _draft_relational_scene(rule, labels[i % len(labels)], split, stream)
+            yield _draft_relational_scene(rule, labels[i % len(labels)], split=split, stream=stream)
         return
     contents = stream.shuffled(rule.scenes(list_of(split)))
     if not contents:
@@ -123,7 +132,7 @@ def draft_class_scenes(rule: ClassRule, split: str, n: int, stream: Stream) -> I
         arrangement = tuple(label[j] for j in named_at)
         categories = [category for _, category in arrangement]
         layout = draw_layout(categories, stream, rule.vocabulary)
-        yield _draft(rule, arrangement, layout, split, place_of)
+        yield _draft(rule, arrangement, layout=layout, split=split, named=place_of)
 
 
 def draft_grid(rule: Rule, stream: Stream) -> Iterator[Planned]:
@@ -131,11 +140,11 @@ def draft_grid(rule: Rule, stream: Stream) -> Iterator[Planned]:
     for arrangement in arrangements(rule.vocabulary, rule.holdout.kind):
         categories = [category for _, category in arrangement]
         layout = draw_layout(categories, stream, rule.vocabulary, rule.holdout.planned_frames)
-        yield _draft(rule, arrangement, layout, None)
+        yield _draft(rule, arrangement, layout=layout, split=None)
 
 
 def _draw_layout_in_split(
-    rule: Rule, split: str, arrangement: Arrangement, stream: Stream
+    rule: Rule, split: str, *, arrangement: Arrangement, stream: Stream
 ) -> Layout:
     """A random layout with which an arrangement is in its split."""
     categories = [category for _, category in arrangement]
@@ -150,7 +159,7 @@ def _draw_layout_in_split(
 
 
 def _draft_relational_scene(
-    rule: ClassRule, label: Sequence[str], split: str, stream: Stream
+    rule: ClassRule, label: Sequence[str], *, split: str, stream: Stream
 ) -> Planned:
     """Draft a scene in which a label such as "cube left sphere" holds."""
     subject, relation, other = label
@@ -163,13 +172,20 @@ def _draft_relational_scene(
             relations = certain_relations(layout, rule.vocabulary)
             if (subject_place, relation, other_place) in relations:
                 arrangement = tuple(zip(values, categories, strict=True))
-                return _draft(rule, arrangement, layout, split, (subject_place, other_place))
+                return _draft(
+                    rule,
+                    arrangement,
+                    layout=layout,
+                    split=split,
+                    named=(subject_place, other_place),
+                )
     raise no_scene_error(split, 2)
 
 
 def _draft(
     rule: Rule,
     arrangement: Arrangement,
+    *,
     layout: Layout,
     split: str | None,
     named: tuple[int, ...] = (),

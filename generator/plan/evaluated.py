@@ -152,6 +152,7 @@ def planned_scenes(
 def scenes_to_plan(
     holdouts: Sequence[Holdout],
     parts: Sequence[WorldPart],
+    *,
     vocabulary: Vocabulary,
     seed: int,
     objects: tuple[int, int] = (2, 2),
@@ -187,7 +188,7 @@ def scenes_to_plan(
 
 
 def dealt_scenes(
-    name: str, holdouts: Sequence[Holdout], vocabulary: Vocabulary, number: int
+    name: str, holdouts: Sequence[Holdout], *, vocabulary: Vocabulary, number: int
 ) -> EvaluatedScenes:
     """Scenes of two objects that holdouts of bindings leave unseen, each as often as any other.
     They stand for a plan that nobody made yet.

@@ -135,7 +135,7 @@ def check_ladder(request: LadderRequest, vocabulary: Vocabulary) -> None:
 
 
 def plan_ladders(
-    vocabulary: Vocabulary, part: WorldPart, seed: int, request: LadderRequest
+    vocabulary: Vocabulary, part: WorldPart, *, seed: int, request: LadderRequest
 ) -> list[Planned]:
     """Plan the scenes of a world of ladders.
 
@@ -158,7 +158,7 @@ def plan_ladders(
         scene = original
         if request.n_distractors:
             stream = Stream("ladder", seed, number)
-            scene = _with_distractors(original, request, vocabulary, stream)
+            scene = _with_distractors(original, request, vocabulary=vocabulary, stream=stream)
         else:
             ladder = Ladder(request.factor, request.magnitudes, 0, False, (0, 1), ())
             scene = original._replace(ladder=ladder)
@@ -182,7 +182,7 @@ def _originals(vocabulary: Vocabulary, part: WorldPart, seed: int) -> Iterator[P
 
 
 def _with_distractors(
-    original: Planned, request: LadderRequest, vocabulary: Vocabulary, stream: Stream
+    original: Planned, request: LadderRequest, *, vocabulary: Vocabulary, stream: Stream
 ) -> Planned:
     """A scene with distractors among its two objects, and with a new layout."""
     kind = vocabulary.tested
@@ -210,7 +210,7 @@ def _with_distractors(
         for step, place in enumerate(places, 1):
             appears_at[place] = step
     categories = [category for category, _ in ordered]
-    layout = draw_supported_layout(categories, appears_at, stream, vocabulary)
+    layout = draw_supported_layout(categories, appears_at, stream=stream, vocabulary=vocabulary)
     return original._replace(
         cluster_id=cluster_of(arrangement),
         objects=ordered,
@@ -225,6 +225,7 @@ def _with_distractors(
 def draw_supported_layout(
     categories: Sequence[str],
     appears_at: Mapping[int, int],
+    *,
     stream: Stream,
     vocabulary: Vocabulary,
 ) -> Layout:

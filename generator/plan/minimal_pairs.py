@@ -164,13 +164,15 @@ def _exchanges(scene: Planned, rule: Rule, exchange: str) -> dict[str | None, li
     exchanges: dict[str | None, list[Exchange]] = {}
     for kind in kinds:
         options = [Exchange(kind, i, j) for i, j in combinations(lone, 2)]
-        suitable = [option for option in options if _gives_twin(scene, placing, option, rule)]
+        suitable = [
+            option for option in options if _gives_twin(scene, placing, exchange=option, rule=rule)
+        ]
         if suitable:
             exchanges[kind] = suitable
     return exchanges
 
 
-def _gives_twin(scene: Planned, placing: Placing, exchange: Exchange, rule: Rule) -> bool:
+def _gives_twin(scene: Planned, placing: Placing, *, exchange: Exchange, rule: Rule) -> bool:
     """Whether an exchange changes the arrangement, but not its split, its number of held-out
     bindings or its triples.
 

@@ -25,7 +25,7 @@ NameClasses = tuple[dict[str, Hashable], dict[str, Hashable]]
 
 
 def name_classes(
-    holdout: Holdout, candidates: Candidates, split: str, numbers_of_objects: Sequence[int]
+    holdout: Holdout, candidates: Candidates, *, split: str, numbers_of_objects: Sequence[int]
 ) -> NameClasses:
     """Give the class of each value and of each object; names of a class should be equally frequent
     in the split.
@@ -44,7 +44,7 @@ def name_classes(
     values, objects = candidates.names
     if holdout.treats_names_alike and split == "train":
         return dict.fromkeys(values), dict.fromkeys(objects)
-    if _names_can_be_even(holdout, candidates, split, numbers_of_objects):
+    if _names_can_be_even(holdout, candidates, split=split, numbers_of_objects=numbers_of_objects):
         return (
             {value: value in holdout.absent_values for value in values},
             {category: category in holdout.absent_objects for category in objects},
@@ -56,7 +56,7 @@ def name_classes(
 
 
 def _names_can_be_even(
-    holdout: Holdout, candidates: Candidates, split: str, numbers_of_objects: Sequence[int]
+    holdout: Holdout, candidates: Candidates, *, split: str, numbers_of_objects: Sequence[int]
 ) -> bool:
     """Whether the scenes of a split can show all values, and all objects, equally often; absent
     names aside."""

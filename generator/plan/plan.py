@@ -117,7 +117,15 @@ def _plan_part(
             bindings = None
             if even_bindings:
                 bindings = EvenBindings(with_twins=(number, split) in to_have_twins)
-            drafts = draft_split(rule, split, counts[split], objects, stream, needed, bindings)
+            drafts = draft_split(
+                rule,
+                split,
+                n=counts[split],
+                objects=objects,
+                stream=stream,
+                needed=needed,
+                bindings=bindings,
+            )
             scenes_of_split[split] = list(sampler.complete(drafts))
         except UserError:
             if split not in design.may_lack(part.holdout):

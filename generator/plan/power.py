@@ -221,7 +221,7 @@ def expected(
     Returns:
         The width to expect and, for one training, the smallest difference.
     """
-    path = _cache_path(scenes, accuracy, trainings, effects)
+    path = _cache_path(scenes, accuracy, trainings=trainings, effects=effects)
     if path.exists():
         return Expected(**json.loads(path.read_text(encoding="utf-8")))
     design = SimulatedDesign(scenes, trainings)
@@ -344,7 +344,7 @@ def alternatives(holdout: Holdout, vocabulary: Vocabulary, number: int) -> list[
             holdouts = request.holdouts(vocabulary)
         except UserError:
             continue  # the vocabulary is too small for this design
-        designs.append(dealt_scenes(name, holdouts, vocabulary, number))
+        designs.append(dealt_scenes(name, holdouts, vocabulary=vocabulary, number=number))
     return designs
 
 
@@ -369,7 +369,9 @@ def _constant(accuracy: float, effects: Effects) -> float:
     return float(brentq(excess, -30, 30))
 
 
-def _cache_path(scenes: EvaluatedScenes, accuracy: float, trainings: int, effects: Effects) -> Path:
+def _cache_path(
+    scenes: EvaluatedScenes, accuracy: float, *, trainings: int, effects: Effects
+) -> Path:
     """The file of a result, named by the digest of all that decides it."""
     content = [
         *(_METHOD, _WIDTH_DRAWS, *_DIFFERENCE_DRAWS, accuracy, trainings, astuple(effects)),

@@ -121,7 +121,7 @@ class Prepared:
         if self.ladder is not None:
             from generator.plan.ladder import plan_ladders
 
-            plan = plan_ladders(self.vocabulary, self.parts[0], seed, self.ladder)
+            plan = plan_ladders(self.vocabulary, self.parts[0], seed=seed, request=self.ladder)
         elif self.turns:
             plan = plan_with_turns(*world, self.turns, even_bindings=even_bindings)
         elif self.exchange is None:

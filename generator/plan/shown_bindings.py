@@ -38,6 +38,7 @@ class _ShownObject(NamedTuple):
 def show_all_bindings(
     scenes: list[Arrangement],
     counts: NameCounts,
+    *,
     candidates: Candidates,
     needed: Set[Binding],
     stream: Stream,
@@ -60,7 +61,7 @@ def show_all_bindings(
     Raises:
         TooFewScenesError: a needed binding is in no scene at the end.
     """
-    shown_bindings = _ShownBindings(scenes, counts, candidates, needed)
+    shown_bindings = _ShownBindings(scenes, counts, candidates=candidates, needed=needed)
     missing = set(candidates.bindings["train"]) - set(shown_bindings.times_shown)
     # Needed bindings come first: those after them may find no object that can go.
     for binding in sorted(missing, key=lambda binding: (binding not in needed, binding)):
@@ -76,6 +77,7 @@ class _ShownBindings:
         self,
         scenes: list[Arrangement],
         counts: NameCounts,
+        *,
         candidates: Candidates,
         needed: Set[Binding],
     ):

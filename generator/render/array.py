@@ -54,7 +54,7 @@ class _ShardTask:
             work = work_of(StoredPlan(self._plan), self._request)
             workers = min(self._max_workers, len(os.sched_getaffinity(0)))
             farm = Farm(workers, gpus=find_gpus(self._request["device"]))
-            render_work(work, self._plan, self._folder, farm)
+            render_work(work, self._plan, root=self._folder, farm=farm)
         except UserError as error:
             return error.message
         return None
@@ -72,7 +72,7 @@ class Array:
     """
 
     def __init__(
-        self, plan: StoredPlan, rendering: Mapping[str, Any], root: Path, jobs: int, slurm: Slurm
+        self, plan: StoredPlan, rendering: Mapping[str, Any], *, root: Path, jobs: int, slurm: Slurm
     ):
         """Submit a job for each shard that is unfinished and not running.
 

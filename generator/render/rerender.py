@@ -112,7 +112,7 @@ def _size(source: Dataset, changes: Changes) -> tuple[int, int]:
 
 
 def rerender(
-    source: Dataset, work: Work, root: Path, farm: Farm, progress: Progress = SILENT
+    source: Dataset, work: Work, *, root: Path, farm: Farm, progress: Progress = SILENT
 ) -> World:
     """Render the scenes of a dataset again and copy its benchmarks.
 
@@ -140,7 +140,9 @@ def rerender(
         if row["status"] != "ok":
             answer = {name: row[name] for name in ("scene_id", "cluster_id", "twin_of")}
             failed_answers.append({**answer, "failed": row["reason"]})
-    world = render_work(work, source.root, root, farm, progress, failed_answers)
+    world = render_work(
+        work, source.root, root=root, farm=farm, progress=progress, failed=failed_answers
+    )
     for name in source.benchmark_names():
         if file_in(source.root, f"benchmarks/{name}/manifest.json").exists():
             _copy_benchmark(source.benchmark(name), root / "benchmarks" / name, world)

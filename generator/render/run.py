@@ -200,6 +200,7 @@ def check_space(root: Path, scenes: int, request: Mapping[str, Any]) -> None:
 def render_work(
     work: Work,
     source: Path,
+    *,
     root: Path,
     farm: Farm,
     progress: Progress = SILENT,

@@ -124,7 +124,7 @@ def join_boxes(boxes: Sequence[Box], *, width: int, height: int, more: int) -> l
     """
     # Contact shadows are broader in larger images.
     margin = max(width, height) // 480
-    parts = [_grow(box, margin, width, height) for box in boxes]
+    parts = [_grow(box, margin, width=width, height=height) for box in boxes]
     while len(parts) > 1:
         pairs = combinations(parts, 2)
         first, second = min(pairs, key=lambda pair: _extra_cost(pair, more))
@@ -152,7 +152,7 @@ def _cost(box: Box, more: int) -> int:
     return (right - left) * (bottom - top) * more + _RENDER_COST
 
 
-def _grow(box: Box, pixels: int, width: int, height: int) -> Box:
+def _grow(box: Box, pixels: int, *, width: int, height: int) -> Box:
     """A box with a margin, clipped to the image."""
     left, top, right, bottom = box
     return (

@@ -171,7 +171,7 @@ def draw_layout(
         clumps = _draw_clumps(n, stream)
     rests_on: tuple[int | None, ...] = ()
     if "stacks" in planned_by:
-        rests_on = _draw_stacks(categories, clumps, stream, vocabulary)
+        rests_on = _draw_stacks(categories, clumps, stream=stream, vocabulary=vocabulary)
     own_sides = _draw_own_sides(categories, own_frames, stream) if n == 2 else ()
 
     # Of an inconsistent layout only the depth order is drawn again.
@@ -200,7 +200,7 @@ def _decisions(planned: HasLayout, vocabulary: Vocabulary) -> Iterator[tuple[Fac
                 if negated and holds is not None:
                     holds = not holds
             elif is_own_direction(name):
-                holds = _is_on_own_side(planned, name, i, j)
+                holds = _is_on_own_side(planned, name, i=i, j=j)
             yield (i, name, j), holds
 
 
@@ -240,7 +240,7 @@ def _is_on_top(
     return _rests(planned, i, j)
 
 
-def _is_on_own_side(planned: HasLayout, direction: str, i: int, j: int) -> Truth:
+def _is_on_own_side(planned: HasLayout, direction: str, *, i: int, j: int) -> Truth:
     """Whether object i stands in a direction of object j; None if the plan leaves it open."""
     for side in planned.own_sides:
         if (side.subject, side.object) != (i, j):
@@ -295,7 +295,7 @@ def _draw_clumps(n: int, stream: Stream) -> tuple[int, ...]:
 
 
 def _draw_stacks(
-    categories: Sequence[str], clumps: Sequence[int], stream: Stream, vocabulary: Vocabulary
+    categories: Sequence[str], clumps: Sequence[int], *, stream: Stream, vocabulary: Vocabulary
 ) -> tuple[int | None, ...]:
     """Random stacks of neighbours, as `Layout.rests_on`; () without stacks."""
     rests_on: list[int | None] = [None] * len(categories)

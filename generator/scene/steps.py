@@ -74,7 +74,7 @@ def first_step(scene: Scene, planned: Planned) -> Scene:
     hardest = planned.ladder._replace(step=last_step, is_exchanged=False)
     if hardest.factor == SIZE:
         scene = _with_area(scene, magnitudes[-1] / magnitudes[0])
-    return _with_contents(scene, planned, hardest, range(len(planned.objects)))
+    return _with_contents(scene, planned, ladder=hardest, poses=range(len(planned.objects)))
 
 
 def at_step(first: Scene, planned: Planned) -> Scene:
@@ -89,7 +89,7 @@ def at_step(first: Scene, planned: Planned) -> Scene:
     scene = first
     if ladder.factor == SIZE:
         scene = _with_area(first, ladder.magnitude / ladder.magnitudes[-1])
-    return _with_contents(scene, planned, ladder, ladder.present)
+    return _with_contents(scene, planned, ladder=ladder, poses=ladder.present)
 
 
 def as_recorded(recorded: Scene, planned: Planned) -> Scene:
@@ -107,7 +107,7 @@ def as_recorded(recorded: Scene, planned: Planned) -> Scene:
     if len(recorded.objects) != n_objects:
         raise ValueError(f"its record has {len(recorded.objects)} objects, its plan {n_objects}")
     scene = replace(recorded, environment=planned.environment, yaw=planned.yaw)
-    return _with_contents(scene, planned, planned.ladder, range(n_objects))
+    return _with_contents(scene, planned, ladder=planned.ladder, poses=range(n_objects))
 
 
 def all_steps(scene: Scene, planned: Planned) -> tuple[Scene, ...]:
@@ -145,7 +145,9 @@ def _with_area(scene: Scene, factor: float) -> Scene:
     return replace(scene, camera=replace(scene.camera, lens=lens))
 
 
-def _with_contents(posed: Scene, planned: Planned, ladder: Ladder, poses: Sequence[int]) -> Scene:
+def _with_contents(
+    posed: Scene, planned: Planned, *, ladder: Ladder, poses: Sequence[int]
+) -> Scene:
     """A scene with the contents of a step, and its rung. `poses`: the object of `posed` that each
     object has its pose from."""
     contents = ladder_contents(planned, ladder)

@@ -49,7 +49,7 @@ def scene_factors(world: World, progress: Progress = SILENT) -> dict[str, np.nda
     world.check_files()
     values_of_group: dict[str, list[list[float]]] = defaultdict(list)
     rows = [row for row in world.scenes.to_pylist() if row["status"] == "ok"]
-    for row in progress.follow(rows, "measuring scenes", len(rows)):
+    for row in progress.follow(rows, "measuring scenes", total=len(rows)):
         group = row["twin_of"] or row["scene_id"]
         values_of_group[group].append(_measure(world, row))
     means = []

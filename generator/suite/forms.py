@@ -65,7 +65,7 @@ def check_form(form: str) -> str:
     return form
 
 
-def seeds_of(suite: Suite, track: str, world: str, form: str) -> WorldSeeds:
+def seeds_of(suite: Suite, track: str, *, world: str, form: str) -> WorldSeeds:
     """Compute the seeds of a world.
 
     They are taken from the SHA-256 of the names of suite, track, world and form and of the suite's

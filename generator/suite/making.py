@@ -97,7 +97,7 @@ class Making:
         jobs = []
         for track, name, world in self.suite.worlds():
             key = world_key(track, name)
-            seeds = seeds_of(self.suite, track, name, self.form)
+            seeds = seeds_of(self.suite, track, world=name, form=self.form)
             try:
                 prepared = prepare(world_options(world, seeds.scenes, seeds.block))
                 _check_texts(world, prepared)
@@ -277,12 +277,12 @@ def make_suite(
         if farm.get("farm") == "slurm":
             # All jobs first, so that worlds do not wait for one another in the queue.
             for job in unfinished:
-                _render(job, root, {**farm, "wait": False}, progress)
+                _render(job, root, farm={**farm, "wait": False}, progress=progress)
         if farm.get("wait") is False:
             return []
         for number, job in enumerate(unfinished, 1):
             logger.info(f"{job.key}, world {number} of {len(unfinished)}:")
-            is_whole = _render(job, root, farm, progress)
+            is_whole = _render(job, root, farm=farm, progress=progress)
             if is_whole:
                 _finish(job, root, record, verify=verify, progress=progress)
         return _faults(making, record)
@@ -441,7 +441,7 @@ def _plan(making: Making, job: WorldJob, root: Path) -> None:
         )
 
 
-def _render(job: WorldJob, root: Path, farm: Mapping[str, Any], progress: Progress) -> bool:
+def _render(job: WorldJob, root: Path, *, farm: Mapping[str, Any], progress: Progress) -> bool:
     """Render the planned world of a job, and write its first benchmarks.
 
     Args:

@@ -39,7 +39,7 @@ def vocabulary_text(family: str) -> str:
     # To the byte, with comments: the dataset keeps the text.
     if "extends" not in tables:
         return text
-    return tomli_w.dumps(_resolve(text, path, (), family))
+    return tomli_w.dumps(_resolve(text, path, extended_by=(), origin=family))
 
 
 def shipped_families() -> dict[str, Path]:
@@ -77,7 +77,7 @@ def _parse(text: str, origin: str) -> Table:
         raise UserError(f"'{origin}' is not valid TOML: {error}.") from None
 
 
-def _resolve(text: str, path: Path, extended_by: tuple[Path, ...], origin: str) -> Table:
+def _resolve(text: str, path: Path, *, extended_by: tuple[Path, ...], origin: str) -> Table:
     """Merge the tables of a file over the tables of the family that it extends.
 
     Args:
@@ -104,7 +104,9 @@ def _resolve(text: str, path: Path, extended_by: tuple[Path, ...], origin: str) 
         base_name, path.parent, f"'{origin}' extends the unknown family '{base_name}'"
     )
     # The base may extend another family itself.
-    base = _resolve(base_text, base_path, (*extended_by, path.resolve()), base_name)
+    base = _resolve(
+        base_text, base_path, extended_by=(*extended_by, path.resolve()), origin=base_name
+    )
     base_attributes = base.get("attributes")
     base_kinds = list(base_attributes) if isinstance(base_attributes, dict) else []
 
@@ -147,13 +149,13 @@ def _remove(base: Table, removed: Any, origin: str) -> None:
         *tables, key = entry.split(".")
         table: Any = base
         for name in tables:
-            _check_entry(name, table, entry, base, origin)
+            _check_entry(name, table, entry=entry, base=base, origin=origin)
             table = table[name]
-        _check_entry(key, table, entry, base, origin)
+        _check_entry(key, table, entry=entry, base=base, origin=origin)
         del table[key]
 
 
-def _check_entry(name: str, table: Any, entry: str, base: Table, origin: str) -> None:
+def _check_entry(name: str, table: Any, *, entry: str, base: Table, origin: str) -> None:
     """Raise UserError unless `name`, a part of the entry to remove, is a key of `table`."""
     if isinstance(table, dict) and name in table:
         return

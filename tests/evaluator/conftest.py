@@ -181,7 +181,7 @@ def build_class_lists(root: Path, seed: int = 3) -> Path:
     """Write a dataset of drawn scenes with a benchmark of each kind of the design gzsl, as `gen
     render` does."""
     vocabulary = parse_vocabulary(small_vocabulary_text(), "small")
-    holdouts = draw_holdouts(("objects=3",), "gzsl", vocabulary, 0)
+    holdouts = draw_holdouts(("objects=3",), "gzsl", vocabulary=vocabulary, block_seed=0)
     scenes = {"train": 24, "id_val": 6, "id_test": 6, "ood_val": 6, "ood_test": 6}
     planned = _write_drawn(
         root, vocabulary, [WorldPart(holdout, scenes) for holdout in holdouts], scenes, seed

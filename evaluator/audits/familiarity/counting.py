@@ -290,7 +290,9 @@ def count_corpus(
         with progress.track("texts", None) as advance:
             missing = _missing_parts(folder_of, corpus.references)
             for part, counts, text_counts in farm.count(missing, reading):
-                _write_counts(folder_of[part.file], part.start, counts, text_counts)
+                _write_counts(
+                    folder_of[part.file], part.start, counts=counts, text_counts=text_counts
+                )
                 advance(text_counts.captions or text_counts.phrases)
         # Only now is it known that no part of a file is missing.
         for folder in folder_of.values():
@@ -333,14 +335,16 @@ def _missing_texts(folder_of: Mapping[Path, Path]) -> Iterator[Path]:
             continue
         for number, counts in enumerate(read_table(file)):
             # The table counts once, with its first part.
-            _write_counts(folder, number, counts, TextCounts(tables=int(number == 0)))
+            _write_counts(
+                folder, number, counts=counts, text_counts=TextCounts(tables=int(number == 0))
+            )
 
 
 def _counts_file(folder: Path, start: int) -> Path:
     return folder / f"{start:012}.parquet"
 
 
-def _write_counts(folder: Path, start: int, counts: pa.Table, text_counts: TextCounts) -> None:
+def _write_counts(folder: Path, start: int, *, counts: pa.Table, text_counts: TextCounts) -> None:
     schema = PAIR_COUNTS.with_metadata({_COUNTED: json.dumps(asdict(text_counts))})
     write_table(_counts_file(folder, start), counts, schema)
 

@@ -70,7 +70,7 @@ def probe_models(
     pairs = find_pairs(world, benchmark, request.seed)
     questions = pairs.questions
     splits = sorted({question.split for question in questions}, key=split_rank)
-    _check_fit(pairs, splits, request, benchmark)
+    _check_fit(pairs, splits, request=request, benchmark=benchmark)
     # The images and texts to embed: those of the questions, and their neighbours.
     scenes = sorted({question.scene for question in questions})
     texts = {question.caption for question in questions}
@@ -81,7 +81,7 @@ def probe_models(
     held_out = [question.scene for question in questions if question.split != request.fit]
     encoders = dual_encoders(request.models, world, benchmark, scenes=held_out, device=device)
     models = {}
-    for name, model, record in progress.follow(encoders, "probing", len(request.models)):
+    for name, model, record in progress.follow(encoders, "probing", total=len(request.models)):
         images = dict(zip(scenes, embed_images(model, world, scenes), strict=True))
         embeddings = dict(zip(sorted_texts, embed_texts(model, sorted_texts), strict=True))
         measures = _measure(pairs, images=images, texts=embeddings, request=request)
@@ -101,7 +101,7 @@ def probe_models(
 
 
 def _check_fit(
-    pairs: ProbePairs, splits: list[str], request: ProbeRequest, benchmark: Benchmark
+    pairs: ProbePairs, splits: list[str], *, request: ProbeRequest, benchmark: Benchmark
 ) -> None:
     """Raise UserError if there is nothing, or too little, to learn from."""
     if request.fit not in splits:
@@ -214,7 +214,9 @@ def _outcome_rows(
         for factor in FACTORS:
             of_factor = []
             for place in PLACES:
-                of_factor.append(_row(pairs, outcomes[place][factor], is_in_split, place))
+                of_factor.append(
+                    _row(pairs, outcomes[place][factor], is_in_split=is_in_split, place=place)
+                )
             loss = find_loss(of_factor)
             for row in of_factor:
                 rows.append({"split": split, "factor": factor, "lost": loss, **row})
@@ -222,7 +224,7 @@ def _outcome_rows(
 
 
 def _row(
-    pairs: ProbePairs, outcomes: np.ndarray, is_in_split: np.ndarray, place: str
+    pairs: ProbePairs, outcomes: np.ndarray, *, is_in_split: np.ndarray, place: str
 ) -> dict[str, Any]:
     rows = np.flatnonzero(is_in_split & np.isfinite(outcomes))
     (mean,) = cluster_means(outcomes[rows, None], pairs.clusters(rows), chance=[CHANCE])

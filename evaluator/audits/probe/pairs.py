@@ -142,20 +142,22 @@ def find_pairs(world: World, benchmark: Benchmark, seed: int) -> ProbePairs:
         differing[factor] = []
         for question in questions:
             pairs = changes[factor](question.pair)
-            text, pair = _choose_text(question, pairs, texts_of, seed)
+            text, pair = _choose_text(question, pairs, texts_of=texts_of, seed=seed)
             texts[factor].append(text)
             differing[factor].append(_differing_names(question.pair, pair, part))
     scenes: dict[str, list[str]] = {}
     for factor, change in changes.items():
         scenes[factor] = []
         for question in questions:
-            scene = _choose_scene(question, change(question.pair), scenes_of, f"{seed} {factor}")
+            scene = _choose_scene(
+                question, change(question.pair), scenes_of=scenes_of, seed=f"{seed} {factor}"
+            )
             scenes[factor].append(scene)
     return ProbePairs(questions=questions, texts=texts, scenes=scenes, differing_names=differing)
 
 
 def _choose_text(
-    question: ProbeQuestion, pairs: Sequence[Pair], texts_of: _Texts, seed: int
+    question: ProbeQuestion, pairs: Sequence[Pair], *, texts_of: _Texts, seed: int
 ) -> tuple[str, Pair]:
     """A text of one of these pairs, if possible in the question's template, and its pair; else ""
     and the question's pair."""
@@ -183,7 +185,7 @@ def _differing_names(pair: Pair, other: Pair, part: int) -> tuple[str, str]:
 
 
 def _choose_scene(
-    question: ProbeQuestion, pairs: Sequence[Pair], scenes_of: _Scenes, seed: str
+    question: ProbeQuestion, pairs: Sequence[Pair], *, scenes_of: _Scenes, seed: str
 ) -> str:
     """Another scene that shows one of these pairs; "" if there is none."""
     for split in (question.split, _ANY_SPLIT):

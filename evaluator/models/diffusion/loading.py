@@ -45,7 +45,7 @@ def load_diffusion(
     _check_components(source, index, network_class)
     pipe = _load_pipeline(source, index, target)
     network = _make_network(source, network_class, pipe)
-    classifier = DiffusionClassifier(network, settings, target, name)
+    classifier = DiffusionClassifier(network, settings, device=target, name=name)
     classifier.exposure = recorded_exposure(Path(source.place))
     return classifier
 

@@ -56,7 +56,7 @@ class DiffusionClassifier(PairScorer):
     counts: dict[str, int]
     """{"evaluations": how often the U-Net was evaluated}."""
 
-    def __init__(self, adapter: Network, settings: Settings, device: torch.device, name: str):
+    def __init__(self, adapter: Network, settings: Settings, *, device: torch.device, name: str):
         self.adapter = adapter
         self._settings = settings
         self.device = device
@@ -176,9 +176,9 @@ class DiffusionClassifier(PairScorer):
         fitted = fit_image(
             image,
             self.adapter.side,
-            self.adapter.multiple,
-            self._settings.fit,
-            self.adapter.longest,
+            multiple=self.adapter.multiple,
+            fit=self._settings.fit,
+            longest=self.adapter.longest,
         )
         return encode_latent(self.adapter.pipe, fitted)
 
@@ -201,7 +201,9 @@ class DiffusionClassifier(PairScorer):
         table = np.empty((len(samples), len(texts)))
 
         def compute(cells: Sequence[int]) -> np.ndarray:
-            return self._batch_errors(latent, digest, texts, samples, np.array(cells))
+            return self._batch_errors(
+                latent, digest, texts=texts, samples=samples, cells=np.array(cells)
+            )
 
         for cells, errors in self.batch.run(compute, range(table.size)):
             table.flat[np.array(cells)] = errors
@@ -212,6 +214,7 @@ class DiffusionClassifier(PairScorer):
         self,
         latent: torch.Tensor,
         digest: str,
+        *,
         texts: Sequence[str],
         samples: np.ndarray,
         cells: np.ndarray,
@@ -372,7 +375,7 @@ def _agree_with_eliminations(errors: np.ndarray, beats: nx.DiGraph) -> np.ndarra
 
 
 def fit_image(
-    image: Image.Image, side: int, multiple: int, fit: Fit, longest: int | None = None
+    image: Image.Image, side: int, *, multiple: int, fit: Fit, longest: int | None = None
 ) -> Image.Image:
     """Resize (bicubic) for a network that was made for squares.
 

@@ -177,8 +177,10 @@ def make(lab: Lab, at: Scale) -> None:
             worlds.add_rows_of_block(f"{name} / raw", model, block)
         for turn in at.turns:
             worlds.add_row_of_turn(f"{name} / raw", model, turn)
-        _add_trained(worlds, f"{name} / labclip", "labclip", model, at.labclip)
-        _add_trained(worlds, f"{name} / finetuned", "finetune", model, at.finetune)
+        _add_trained(worlds, f"{name} / labclip", method="labclip", model=model, options=at.labclip)
+        _add_trained(
+            worlds, f"{name} / finetuned", method="finetune", model=model, options=at.finetune
+        )
     for network, architecture in _NETWORKS.items():
         if network in at.networks:
             _add_scratch(worlds, f"{network} / scratch", architecture)
@@ -190,7 +192,9 @@ def make(lab: Lab, at: Scale) -> None:
     )
 
 
-def _add_trained(worlds: _Worlds, label: str, method: str, model: Model, options: Options) -> None:
+def _add_trained(
+    worlds: _Worlds, label: str, *, method: str, model: Model, options: Options
+) -> None:
     """Declare the rows of a model that is trained on each block and each turn.
 
     Args:

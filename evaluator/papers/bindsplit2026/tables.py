@@ -127,6 +127,7 @@ def _by_benchmark(
 def _with_tuned(
     numbers: tuple[str, str],
     title: str,
+    *,
     make: Callable[[Sequence[LabelledRuns]], Table],
     if_empty: str = "no run answers it",
 ) -> list[PaperTable]:
@@ -262,34 +263,34 @@ PAPER = Paper(
         *_with_tuned(
             ("5", "7"),
             "Accuracy by partition",
-            lambda labels: _by_benchmark(_partitioned(labels), _PARTITIONS, _BINARY),
-            _UNSPLIT,
+            make=lambda labels: _by_benchmark(_partitioned(labels), _PARTITIONS, _BINARY),
+            if_empty=_UNSPLIT,
         ),
         *_with_tuned(
             ("6", "8"),
             "Gaps of accuracy between partitions",
-            lambda labels: _by_benchmark(_partitioned(labels), _TAXES, _BINARY),
-            _UNSPLIT,
+            make=lambda labels: _by_benchmark(_partitioned(labels), _TAXES, _BINARY),
+            if_empty=_UNSPLIT,
         ),
         *_with_tuned(
             ("9", "11"),
             "Group, text, image and matching accuracy of pairs by split",
-            lambda labels: _by_benchmark(labels, _BY_SPLIT, _PAIRS),
+            make=lambda labels: _by_benchmark(labels, _BY_SPLIT, _PAIRS),
         ),
         *_with_tuned(
             ("10", "12"),
             "Gaps of group accuracy between splits",
-            lambda labels: _by_benchmark(labels, _BETWEEN, _GROUP),
+            make=lambda labels: _by_benchmark(labels, _BETWEEN, _GROUP),
         ),
         *_with_tuned(
             ("13", "15"),
             "Group, text, image and matching accuracy of VisMin by split",
-            lambda labels: _by_benchmark(labels, _BY_SPLIT, {**_PAIRS, **_VISMIN}),
+            make=lambda labels: _by_benchmark(labels, _BY_SPLIT, {**_PAIRS, **_VISMIN}),
         ),
         *_with_tuned(
             ("14", "16"),
             "Gaps of group accuracy of VisMin between splits",
-            lambda labels: _by_benchmark(labels, _BETWEEN, {**_GROUP, **_VISMIN}),
+            make=lambda labels: _by_benchmark(labels, _BETWEEN, {**_GROUP, **_VISMIN}),
         ),
         PaperTable(
             "17",

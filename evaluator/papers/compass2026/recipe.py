@@ -84,7 +84,7 @@ def make(lab: Lab, at: Scale) -> None:
     worlds = {}
     for block in at.blocks:
         world = _render(lab, at, holdout="5x5", block_seed=block, scenes=at.world)
-        world = _describe(lab, world, ("compass2026", "productivity"))
+        world = _describe(lab, world, names=("compass2026", "productivity"))
         worlds[block] = lab.stage("gen verify", world)
 
     reason = (
@@ -96,15 +96,23 @@ def make(lab: Lab, at: Scale) -> None:
             lab.lacks(name, model.missing)
             lab.lacks(f"{name}, finetuned", model.missing)
         else:
-            _add_pretrained(lab, at, worlds, name, model)
+            _add_pretrained(lab, at, worlds=worlds, name=name, model=model)
     for label, texts in _TEXTS_OF.items():
         if label not in at.captions:
             lab.lacks(label)
             continue
         for world in worlds.values():
             for seed in at.seeds:
-                trained = _train(lab, at, world, "compass2026", texts, seed)
-                _add_row(lab, label, world, ("compass2026", "productivity"), trained_model(trained))
+                trained = _train(
+                    lab, at, world=world, benchmark="compass2026", texts=texts, seed=seed
+                )
+                _add_row(
+                    lab,
+                    label,
+                    world=world,
+                    benchmarks=("compass2026", "productivity"),
+                    model=trained_model(trained),
+                )
     if at.turns:
         _add_rotation(lab, at)
     for block, world in worlds.items():
@@ -113,7 +121,7 @@ def make(lab: Lab, at: Scale) -> None:
 
 
 def _add_pretrained(
-    lab: Lab, at: Scale, worlds: Mapping[int, Stage], name: str, model: Model
+    lab: Lab, at: Scale, *, worlds: Mapping[int, Stage], name: str, model: Model
 ) -> None:
     """Declare the rows of a user's model, as it is and fine-tuned on each block."""
     plan: Options = {"scenes": at.other_world, "no_pairs": True, "seed": 1}
@@ -121,12 +129,12 @@ def _add_pretrained(
     tuned = f"{name}, finetuned"
     benchmarks = ("compass2026", "productivity")
     for world in worlds.values():
-        _add_row(lab, name, world, benchmarks, model)
+        _add_row(lab, name, world=world, benchmarks=benchmarks, model=model)
         for seed in at.seeds:
             trained = lab.train(
                 "finetune", model, world, benchmark="compass2026", seed=seed, texts="plain,graded"
             )
-            _add_row(lab, tuned, world, benchmarks, model.after(trained))
+            _add_row(lab, tuned, world=world, benchmarks=benchmarks, model=model.after(trained))
             lab.elsewhere(
                 tuned,
                 model,
@@ -142,25 +150,31 @@ def _add_rotation(lab: Lab, at: Scale) -> None:
     world = _render(lab, at, holdout="turns=2", scenes=at.rotation, seed=2)
     for turn in at.turns:
         names = (f"compass-turn{turn}", f"productivity-turn{turn}")
-        world = _describe(lab, world, names, benchmark=f"turn{turn}")
+        world = _describe(lab, world, names=names, benchmark=f"turn{turn}")
     world = lab.stage("gen verify", world)
     for label in at.captions:
         for turn in at.turns:
             benchmarks = (f"compass-turn{turn}", f"productivity-turn{turn}")
             for seed in at.seeds:
-                trained = _train(lab, at, world, benchmarks[0], _TEXTS_OF[label], seed)
+                trained = _train(
+                    lab, at, world=world, benchmark=benchmarks[0], texts=_TEXTS_OF[label], seed=seed
+                )
                 model = trained_model(trained)
-                _add_row(lab, f"{label} / {ROTATION}", world, benchmarks, model)
+                _add_row(
+                    lab, f"{label} / {ROTATION}", world=world, benchmarks=benchmarks, model=model
+                )
 
 
-def _train(lab: Lab, at: Scale, world: Stage, benchmark: str, texts: str, seed: int) -> Stage:
+def _train(lab: Lab, at: Scale, *, world: Stage, benchmark: str, texts: str, seed: int) -> Stage:
     """The training of a model from scratch on captions of one kind."""
     return lab.stage(
         "score train scratch", world, benchmark=benchmark, texts=texts, seed=seed, **at.scratch
     )
 
 
-def _add_row(lab: Lab, label: str, world: Stage, benchmarks: Sequence[str], model: Model) -> None:
+def _add_row(
+    lab: Lab, label: str, *, world: Stage, benchmarks: Sequence[str], model: Model
+) -> None:
     """Score a model on the benchmarks of a world, as one row."""
     for benchmark in benchmarks:
         lab.row(label, lab.score(model, world, benchmark=benchmark, allow_contaminated=True))
@@ -172,7 +186,9 @@ def _render(lab: Lab, at: Scale, **plan: Option) -> Stage:
     return lab.render({**family, **plan}, resolution=at.resolution, quality=at.quality)
 
 
-def _describe(lab: Lab, world: Stage, names: Sequence[str], benchmark: str | None = None) -> Stage:
+def _describe(
+    lab: Lab, world: Stage, *, names: Sequence[str], benchmark: str | None = None
+) -> Stage:
     """The world with the texts of the paper, and with graded captions for productivity.
 
     Args:

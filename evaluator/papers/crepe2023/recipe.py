@@ -97,7 +97,9 @@ def make(lab: Lab, at: Scale) -> None:
                     lab.lacks(label)
                     continue
                 for seed in at.seeds:
-                    trained = _train(lab, at, training, "crepe2023", network, seed)
+                    trained = _train(
+                        lab, at, world=training, benchmark="crepe2023", network=network, seed=seed
+                    )
                     run = lab.score(trained_model(trained), evaluated, benchmark="crepe2023")
                     lab.row(label, run)
     if at.turns:
@@ -108,18 +110,20 @@ def _add_rotation(lab: Lab, at: Scale) -> None:
     """Declare the rows of the rotation: each network trained on each turn."""
     world = _render(lab, at, holdout="turns=4", scenes=at.rotation, seed=2)
     for turn in at.turns:
-        world = _describe(lab, world, f"crepe-turn{turn}", benchmark=f"turn{turn}")
+        world = _describe(lab, world, name=f"crepe-turn{turn}", benchmark=f"turn{turn}")
     world = lab.stage("gen verify", world)
     for network in at.networks:
         for turn in at.turns:
             benchmark = f"crepe-turn{turn}"
             for seed in at.seeds:
-                trained = _train(lab, at, world, benchmark, network, seed)
+                trained = _train(
+                    lab, at, world=world, benchmark=benchmark, network=network, seed=seed
+                )
                 run = lab.score(trained_model(trained), world, benchmark=benchmark)
                 lab.row(f"{ROTATION} / {network}", run)
 
 
-def _train(lab: Lab, at: Scale, world: Stage, benchmark: str, network: str, seed: int) -> Stage:
+def _train(lab: Lab, at: Scale, *, world: Stage, benchmark: str, network: str, seed: int) -> Stage:
     """The training of a network from scratch on a benchmark of a world."""
     options = {"benchmark": benchmark, "seed": seed, **_NETWORKS[network], **at.scratch}
     return lab.stage("score train scratch", world, **options)
@@ -128,7 +132,7 @@ def _train(lab: Lab, at: Scale, world: Stage, benchmark: str, network: str, seed
 def _world_of_block(lab: Lab, at: Scale, block: int, *, scenes: str, seed: int) -> Stage:
     """A verified world of one block of compounds, with the paper's texts."""
     rendered = _render(lab, at, design="systematicity", block_seed=block, scenes=scenes, seed=seed)
-    return lab.stage("gen verify", _describe(lab, rendered, "crepe2023"))
+    return lab.stage("gen verify", _describe(lab, rendered, name="crepe2023"))
 
 
 def _render(lab: Lab, at: Scale, **plan: Option) -> Stage:
@@ -137,7 +141,7 @@ def _render(lab: Lab, at: Scale, **plan: Option) -> Stage:
     return lab.render({**family, **plan}, resolution=at.resolution, quality=at.quality)
 
 
-def _describe(lab: Lab, world: Stage, name: str, benchmark: str | None = None) -> Stage:
+def _describe(lab: Lab, world: Stage, *, name: str, benchmark: str | None = None) -> Stage:
     """The world with the texts of the paper. benchmark: whose holdout they keep; None for the only
     one."""
     return lab.stage(

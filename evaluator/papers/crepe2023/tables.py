@@ -76,6 +76,7 @@ def _productivity(number: str, negatives: str, kind: str) -> PaperTable:
 def _captions(
     protocol: str,
     kinds: tuple[str, ...],
+    *,
     rows: Callable[[Sequence[LabelledRuns]], Sequence[Selection]],
     head: str,
 ) -> PaperTable:
@@ -301,12 +302,12 @@ def _atoms(inputs: PaperInputs) -> list[Figure]:
 
 PAPER = Paper(
     [
-        _captions("systematicity", ("atom", "comp"), lambda labels: _ALL_SPLITS, "split"),
+        _captions("systematicity", ("atom", "comp"), rows=lambda labels: _ALL_SPLITS, head="split"),
         _captions(
             "productivity",
             ("atom", "swap", "neg"),
-            _captions_by_n,
-            "n",
+            rows=_captions_by_n,
+            head="n",
         ),
         PaperTable(
             "4-compounds",

@@ -92,7 +92,9 @@ def make(lab: Lab, at: Scale) -> None:
     """Declare the experiment: one world per block, one for all turns of the rotation, and another
     world on which the stand-in is pretrained. All models are also scored on converse relations,
     which no training has as positives."""
-    other = _describe(lab, _render(lab, at, scenes=at.other_world, seed=1), "hard-positives2024")
+    other = _describe(
+        lab, _render(lab, at, scenes=at.other_world, seed=1), name="hard-positives2024"
+    )
     stand_in = lab.stage(
         "score train pretrain", other, benchmark="hard-positives2024", **at.pretrain
     )
@@ -106,13 +108,17 @@ def make(lab: Lab, at: Scale) -> None:
             lab.lacks(label)
     for block in at.blocks:
         rendered = _render(lab, at, holdout="3x3", block_seed=block, scenes=at.world)
-        described = _describe(lab, rendered, "hard-positives2024")
-        described = _describe_converse(lab, described, "converse", "hard-positives2024")
+        described = _describe(lab, rendered, name="hard-positives2024")
+        described = _describe_converse(
+            lab, described, name="converse", benchmark="hard-positives2024"
+        )
         world = lab.stage("gen verify", described)
         benchmarks = ("hard-positives2024", "converse")
-        _add_row(lab, "base", world, benchmarks, model)
-        for label, trained in _trainings(lab, at, world, "hard-positives2024", model):
-            _add_row(lab, label, world, benchmarks, model.after(trained))
+        _add_row(lab, "base", world=world, benchmarks=benchmarks, model=model)
+        for label, trained in _trainings(
+            lab, at, world=world, benchmark="hard-positives2024", model=model
+        ):
+            _add_row(lab, label, world=world, benchmarks=benchmarks, model=model.after(trained))
             lab.elsewhere(
                 label,
                 model,
@@ -130,18 +136,26 @@ def _add_rotation(lab: Lab, at: Scale, model: Model) -> None:
     """Declare the rows of the rotation."""
     world = _render(lab, at, holdout="turns=4", scenes=at.rotation, seed=2)
     for turn in at.turns:
-        world = _describe(lab, world, f"positives-turn{turn}", benchmark=f"turn{turn}")
-        world = _describe_converse(lab, world, f"converse-turn{turn}", f"turn{turn}")
+        world = _describe(lab, world, name=f"positives-turn{turn}", benchmark=f"turn{turn}")
+        world = _describe_converse(lab, world, name=f"converse-turn{turn}", benchmark=f"turn{turn}")
     world = lab.stage("gen verify", world)
     for turn in at.turns:
         benchmarks = (f"positives-turn{turn}", f"converse-turn{turn}")
-        _add_row(lab, f"base / {ROTATION}", world, benchmarks, model)
-        for label, trained in _trainings(lab, at, world, benchmarks[0], model):
-            _add_row(lab, f"{label} / {ROTATION}", world, benchmarks, model.after(trained))
+        _add_row(lab, f"base / {ROTATION}", world=world, benchmarks=benchmarks, model=model)
+        for label, trained in _trainings(
+            lab, at, world=world, benchmark=benchmarks[0], model=model
+        ):
+            _add_row(
+                lab,
+                f"{label} / {ROTATION}",
+                world=world,
+                benchmarks=benchmarks,
+                model=model.after(trained),
+            )
 
 
 def _trainings(
-    lab: Lab, at: Scale, world: Stage, benchmark: str, model: Model
+    lab: Lab, at: Scale, *, world: Stage, benchmark: str, model: Model
 ) -> Iterator[tuple[str, Stage]]:
     """Yields the trainings on a benchmark: the label of the recipe and the stage, for each seed."""
     for label in at.recipes:
@@ -159,7 +173,9 @@ def _trainings(
             yield label, lab.train("finetune", model, world, **options)
 
 
-def _add_row(lab: Lab, label: str, world: Stage, benchmarks: Sequence[str], model: Model) -> None:
+def _add_row(
+    lab: Lab, label: str, *, world: Stage, benchmarks: Sequence[str], model: Model
+) -> None:
     """Score a model on the benchmarks of a world, as one row."""
     for benchmark in benchmarks:
         lab.row(label, lab.score(model, world, benchmark=benchmark, allow_contaminated=True))
@@ -171,7 +187,7 @@ def _render(lab: Lab, at: Scale, **plan: Option) -> Stage:
     return lab.render({**family, **plan}, resolution=at.resolution, quality=at.quality)
 
 
-def _describe(lab: Lab, world: Stage, name: str, benchmark: str | None = None) -> Stage:
+def _describe(lab: Lab, world: Stage, *, name: str, benchmark: str | None = None) -> Stage:
     """The world with the texts of the paper. benchmark: whose holdout they keep; None for the only
     one."""
     return lab.stage(
@@ -179,7 +195,7 @@ def _describe(lab: Lab, world: Stage, name: str, benchmark: str | None = None) -
     )
 
 
-def _describe_converse(lab: Lab, world: Stage, name: str, benchmark: str) -> Stage:
+def _describe_converse(lab: Lab, world: Stage, *, name: str, benchmark: str) -> Stage:
     """The world with hard positives that say a relation from the other object."""
     return lab.stage("gen describe", world, benchmark=benchmark, preset=_CONVERSE, name=name)
 

@@ -141,13 +141,15 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
         benchmark = f"{preset}-{task}"
         for name, model in models.items():
             if model.missing or task not in at.tasks:
-                _lack_pretrained(lab, name, model, task)
+                _lack_pretrained(lab, name, model=model, task=task)
                 continue
             # A reader must not take a small network's numbers for CLIP's.
             label = f"stand-in for {name}" if model.spec == stand_in.spec else name
             run = lab.score(model, world, benchmark=benchmark, allow_contaminated=True)
             lab.row(f"{label} / frozen", run)
-            trainings = _trainings(lab, at, world, benchmark, name, model, task)
+            trainings = _trainings(
+                lab, at, world=world, benchmark=benchmark, name=name, model=model, task=task
+            )
             for trained in trainings:
                 run = lab.score(
                     model.after(trained), world, benchmark=benchmark, allow_contaminated=True
@@ -164,12 +166,14 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
                 )
             # ViLT reads image and text together: it embeds neither alone, and draws nothing.
             if name != "ViLT":
-                picture = _picture(lab, world, benchmark, name, model, trainings[0])
+                picture = _picture(
+                    lab, world, benchmark=benchmark, name=name, model=model, trained=trainings[0]
+                )
                 lab.row(f"{name}, {task}", picture)
-        _add_scratch(lab, at, world, benchmark, task)
+        _add_scratch(lab, at, world=world, benchmark=benchmark, task=task)
 
 
-def _lack_pretrained(lab: Lab, name: str, model: Model, task: str) -> None:
+def _lack_pretrained(lab: Lab, name: str, *, model: Model, task: str) -> None:
     """Say that a model has no rows and no picture for a task."""
     if name != "ViLT":
         lab.does_not_show(f"{name}, {task}", model.missing)
@@ -179,7 +183,7 @@ def _lack_pretrained(lab: Lab, name: str, model: Model, task: str) -> None:
 
 
 def _trainings(
-    lab: Lab, at: Scale, world: Stage, benchmark: str, name: str, model: Model, task: str
+    lab: Lab, at: Scale, *, world: Stage, benchmark: str, name: str, model: Model, task: str
 ) -> list[Stage]:
     """The trainings of a model on a task, one for each seed."""
     method, preset = _TRAINED_BY[name]
@@ -200,7 +204,7 @@ def _trainings(
 
 
 def _picture(
-    lab: Lab, world: Stage, benchmark: str, name: str, model: Model, trained: Stage
+    lab: Lab, world: Stage, *, benchmark: str, name: str, model: Model, trained: Stage
 ) -> Stage:
     """The embeddings of CLIP, or images that a diffusion model draws, before and after training."""
     models = [joined("frozen=", model.spec), joined("tuned=", model.after(trained).spec)]
@@ -208,7 +212,7 @@ def _picture(
     return lab.stage(command, world, benchmark=benchmark, model=models, seed=0)
 
 
-def _add_scratch(lab: Lab, at: Scale, world: Stage, benchmark: str, task: str) -> None:
+def _add_scratch(lab: Lab, at: Scale, *, world: Stage, benchmark: str, task: str) -> None:
     """Declare the rows of models from scratch on a task."""
     for name, architecture in _ARCHITECTURES.items():
         label = f"{name} / scratch"

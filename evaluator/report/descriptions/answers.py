@@ -216,7 +216,7 @@ def _prose_segments(answer: str, line: Line, truth: ImageTruth) -> list[Segment]
             atoms_of_place.setdefault(tuple(atom["span"]), []).append(atom)
     parts: list[tuple[int, int, Segment]] = []
     for (start, end), atoms in atoms_of_place.items():
-        segment = _atoms_segment(answer[start:end], atoms, line, truth)
+        segment = _atoms_segment(answer[start:end], atoms, line=line, truth=truth)
         parts.append((start, end, segment))
     for part in line["unread"]:
         text = answer[part["start"] : part["end"]]
@@ -264,13 +264,13 @@ def _object_phrase(atoms: Mapping[str, Any], line: Line, truth: ImageTruth) -> l
     for kind in vocabulary.judged_kinds:
         if kind in atoms:
             word = value_word(kind, atoms[kind]["value"], vocabulary)
-            segments.append(_atoms_segment(word, [atoms[kind]], line, truth))
+            segments.append(_atoms_segment(word, [atoms[kind]], line=line, truth=truth))
     noun = atoms.get(vocabulary.category)
     if noun is None:
         segments.append(_segment(vocabulary.generic))
     else:
         word = category_word(noun["value"], vocabulary)
-        segments.append(_atoms_segment(word, [noun], line, truth))
+        segments.append(_atoms_segment(word, [noun], line=line, truth=truth))
     return _spaced(segments)
 
 
@@ -279,7 +279,7 @@ def _relation_phrase(atom: Any, line: Line, truth: ImageTruth) -> list[Segment]:
     vocabulary = truth.vocabulary
     name = atom["value"]
     terms = vocabulary.relations.get(name, (name,))
-    relation = _atoms_segment(terms[0], [atom], line, truth)
+    relation = _atoms_segment(terms[0], [atom], line=line, truth=truth)
     ends = []
     for index in atom["objects"]:
         described = line["described"][index]
@@ -309,7 +309,7 @@ def _segment(text: str, colour: str = "", why: str = "") -> Segment:
     }
 
 
-def _atoms_segment(text: str, atoms: Sequence[Any], line: Line, truth: ImageTruth) -> Segment:
+def _atoms_segment(text: str, atoms: Sequence[Any], *, line: Line, truth: ImageTruth) -> Segment:
     """The segment of words that one or several atoms have."""
     colours = [COLOUR_OF.get(atom["verdict"], UNDECIDED) for atom in atoms]
     reasons = dict.fromkeys(_reason(atom, line, truth) for atom in atoms)

@@ -112,7 +112,7 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[AnsweredQuestion],
     question_counts: dict[str, int] = {}
     orders: Counter[tuple[str, str, frozenset[int]]] = Counter()
     for name, samples in log.answers.items():
-        question_id, true_rows = _parse_id(name, log, benchmark, rows)
+        question_id, true_rows = _parse_id(name, log, benchmark=benchmark, rows=rows)
         # An id does not say the number of the order: orders are counted as they come.
         form = _form(question_id, rows)
         group = question_id.item, form, frozenset(question_id.options)
@@ -154,7 +154,7 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[AnsweredQuestion],
 
 
 def _parse_id(
-    name: str, log: Log, benchmark: Benchmark, rows: Candidates
+    name: str, log: Log, *, benchmark: Benchmark, rows: Candidates
 ) -> tuple[QuestionId, list[int]]:
     """The question with an id, and its true options.
 

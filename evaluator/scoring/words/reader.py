@@ -46,10 +46,12 @@ def read_answer(
     Returns:
         The answer with its reading; a request that failed has no label.
     """
-    return AnsweredQuestion(question, sample, answer, _read(question, answer, rows, prompt))
+    return AnsweredQuestion(
+        question, sample, answer, _read(question, answer, rows=rows, prompt=prompt)
+    )
 
 
-def _read(question: Question, answer: Answer, rows: Candidates, prompt: Prompt) -> Reading:
+def _read(question: Question, answer: Answer, *, rows: Candidates, prompt: Prompt) -> Reading:
     if answer.finish.startswith(FAILED):
         return Reading(None, answer.finish)
     if question.form == YES_NO:

@@ -170,7 +170,7 @@ class ChoiceReader(StatementReader):
             return
 
         if clause.opening in _EXCLUDING_OPENINGS or excludes(groups[0].before):
-            self._take_excluded(groups[0], clause, sentence, number)
+            self._take_excluded(groups[0], clause, sentence=sentence, number=number)
             groups = groups[1:]
         elif self.stands_alone(clause):
             self._take_alone(clause, sentence, number)
@@ -190,7 +190,7 @@ class ChoiceReader(StatementReader):
             self._take_group(group, clause, leads=leads, is_hedged=is_hedged)
 
     def _take_excluded(
-        self, group: LabelGroup, clause: Clause, sentence: Sentence, number: int
+        self, group: LabelGroup, clause: Clause, *, sentence: Sentence, number: int
     ) -> None:
         """Take labels that a clause compares unfavourably."""
         previous = sentence.clauses[number - 1].tokens if number else []

@@ -144,7 +144,7 @@ class YesNoReader(StatementReader):
         if label == YES and spoken[-1] in _ASSURANCES and self._denies_after(sentence, number):
             return  # "clearly, no"
         if label is not None:
-            self._take_label(label, texts, clause, sentence, number)
+            self._take_label(label, texts, clause=clause, sentence=sentence, number=number)
         elif value:
             label = yes_or_no([value])
             if label is not None:
@@ -168,7 +168,7 @@ class YesNoReader(StatementReader):
             self.begin(explicit, waits=is_last_clause, needs_label=texts[end - 1] == ":")
 
     def _take_label(
-        self, label: int, texts: list[str], clause: Clause, sentence: Sentence, number: int
+        self, label: int, texts: list[str], *, clause: Clause, sentence: Sentence, number: int
     ) -> None:
         """Take a clause that says yes or no, as explicitly as its place makes it."""
         spoken = [text for text in texts if text not in _COLON_MARKS]

@@ -149,7 +149,7 @@ class Drafts:
         if index < self._n_objects:
             self._changes.append((index, None))
 
-    def set_value(self, index: int, kind: str, value: str, span: Span) -> None:
+    def set_value(self, index: int, kind: str, *, value: str, span: Span) -> None:
         """Say a value of an object. A second, different value takes the first back.
 
         Raises:

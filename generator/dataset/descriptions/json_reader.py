@@ -128,7 +128,7 @@ def _read_document(
     for number, row in enumerate(rows):
         name = row["id"] if has_ids else number
         try:
-            described, count = _read_object(row, lexicon, words, faults)
+            described, count = _read_object(row, lexicon, words=words, faults=faults)
         except ValueError as error:
             faults.append(f"object {number}: {error}")
             continue
@@ -149,7 +149,7 @@ def _read_document(
 
 
 def _read_object(
-    row: Any, lexicon: Lexicon, words: WordsAllowed, faults: list[str]
+    row: Any, lexicon: Lexicon, *, words: WordsAllowed, faults: list[str]
 ) -> tuple[DescribedObject, int]:
     """An object and how many like it are described. Raises ValueError if it is unread as a
     whole; single values that are not words of the world are added to `faults`."""

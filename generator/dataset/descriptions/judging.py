@@ -71,18 +71,22 @@ def judge_description(description: Description, truth: ImageTruth) -> Judgement:
     attributes = []
     for index in range(len(description.objects)):
         objects.append(Verdict.RIGHT if index in matches else Verdict.INVENTED)
-        attributes.append(_judge_values(index, description, truth, matches))
+        attributes.append(_judge_values(index, description, truth=truth, matches=matches))
     relations = []
     for relation in description.relations:
         verdict = relation_verdict(
-            relation.subject, relation.relation, relation.target, truth, matches
+            relation.subject,
+            relation.relation,
+            target=relation.target,
+            truth=truth,
+            matches=matches,
         )
         relations.append(Verdict(verdict))
     return Judgement(matches, tuple(objects), tuple(attributes), tuple(relations))
 
 
 def _judge_values(
-    index: int, description: Description, truth: ImageTruth, matches: Matches
+    index: int, description: Description, *, truth: ImageTruth, matches: Matches
 ) -> dict[str, Verdict]:
     """The verdicts of the values of a described object, by judged kind."""
     verdicts = {}

@@ -65,7 +65,7 @@ def match_objects(description: Description, truth: ImageTruth) -> Matches:
     # The usual case, without a search.
     if not description.relations:
         return matches
-    return _choose_by_relations(blocks, matches, description, truth)
+    return _choose_by_relations(blocks, matches, description=description, truth=truth)
 
 
 def value_counts(
@@ -172,7 +172,7 @@ def _block(
 
 
 def _choose_by_relations(
-    blocks: Sequence[_Block], first: Matches, description: Description, truth: ImageTruth
+    blocks: Sequence[_Block], first: Matches, *, description: Description, truth: ImageTruth
 ) -> Matches:
     """Of all assignments that are best by values, one with the best relations."""
     best = first
@@ -238,7 +238,7 @@ def count_relations(
             complete.add(index)
     right = invented = reversed_ = between_complete = 0
     for subject, name, target in distinct_relations(description):
-        verdict = relation_verdict(subject, name, target, truth, matches)
+        verdict = relation_verdict(subject, name, target=target, truth=truth, matches=matches)
         right += verdict == "right"
         invented += verdict == "invented"
         reversed_ += verdict == "reversed"
@@ -256,7 +256,7 @@ def distinct_relations(description: Description) -> list[tuple[int, str, int]]:
 
 
 def relation_verdict(
-    subject: int, name: str, target: int, truth: ImageTruth, matches: Mapping[int, int]
+    subject: int, name: str, *, target: int, truth: ImageTruth, matches: Mapping[int, int]
 ) -> str:
     """Judge one described relation.
 

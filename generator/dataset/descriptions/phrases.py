@@ -119,7 +119,7 @@ class PhraseParser(PredicateParser):
         self.drafts.mention(subjects)
         for subject in subjects:
             for kind, value in adjectives.values.items():
-                self.drafts.set_value(subject, kind, value, adjectives.spans[kind])
+                self.drafts.set_value(subject, kind, value=value, span=adjectives.spans[kind])
         return list(subjects)
 
     def _refer_to_one(self, adjectives: Adjectives) -> list[int]:

@@ -227,7 +227,7 @@ class PredicateParser(Cursor, ABC):
         term = self.next()
         kind, value = term.meaning
         for subject in subjects:
-            self.drafts.set_value(subject, kind, value, self.span_of(term))
+            self.drafts.set_value(subject, kind, value=value, span=self.span_of(term))
 
     def read_values(self, subjects: Sequence[int]) -> None:
         """Read values that are said of objects: "red and small", "made of metal".
@@ -344,7 +344,7 @@ class PredicateParser(Cursor, ABC):
         if noun.kind == "noun":
             self.drafts.name_category(subjects[0], noun.meaning, self.span_of(noun))
         for kind, value in adjectives.values.items():
-            self.drafts.set_value(subjects[0], kind, value, adjectives.spans[kind])
+            self.drafts.set_value(subjects[0], kind, value=value, span=adjectives.spans[kind])
         self.read_after(subjects, inner=False)
 
     # Relations

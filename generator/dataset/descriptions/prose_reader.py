@@ -56,7 +56,7 @@ def read_prose(answer: str, span: Span, lexicon: Lexicon) -> Description:
     unread: list[UnreadPart] = []
     for sentence in split_sentences(answer, (start, last)):
         try:
-            unread += _read_sentence(sentence, answer, drafts, lexicon)
+            unread += _read_sentence(sentence, answer, drafts=drafts, lexicon=lexicon)
             drafts.keep()
         except UnreadError as error:
             drafts.roll_back()
@@ -68,7 +68,7 @@ def read_prose(answer: str, span: Span, lexicon: Lexicon) -> Description:
 
 
 def _read_sentence(
-    sentence: Sentence, answer: str, drafts: Drafts, lexicon: Lexicon
+    sentence: Sentence, answer: str, *, drafts: Drafts, lexicon: Lexicon
 ) -> list[UnreadPart]:
     """Read a sentence into the drafts. Returns the relations in it that are not judged."""
     if sentence.is_question:
@@ -269,7 +269,7 @@ class ClauseParser(PhraseParser):
             kind, value = term.meaning
             if kind != key.meaning:
                 raise UnreadError("a value of another kind")
-            self.drafts.set_value(self.drafts.open, kind, value, self.span_of(term))
+            self.drafts.set_value(self.drafts.open, kind, value=value, span=self.span_of(term))
         else:
             raise self.unexpected()
         self.drafts.opens_object = False

@@ -89,7 +89,7 @@ def _write_composed(draft: Draft, form: Form) -> Iterator[Item | None]:
         if not selected:
             return
         foils += selected
-    item = draft.make_item("composed", None, form, foils)
+    item = draft.make_item("composed", None, form=form, foils=foils)
     if item is not None:
         decomposed = tuple(_decomposed(form, atoms, foils))
         yield item._replace(candidates=item.candidates + decomposed)
@@ -249,7 +249,7 @@ class Skill(Protocol):
     def _write_targeted(self, skill: str, draft: Draft, form: Form) -> Iterator[Item | None]:
         foils_of_skill = self._draw_foils(skill, draft, form)
         foils = draft.select_foils(foils_of_skill, form, _N_FOILS)
-        yield draft.make_item("targeted", skill, form, foils)
+        yield draft.make_item("targeted", skill, form=form, foils=foils)
 
     def _draw_foils(self, skill: str, draft: Draft, form: Form) -> Iterator[Foil]:
         """Draw up to ten foils. An atom's weight is halved each time it is chosen, so that foils

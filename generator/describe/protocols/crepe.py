@@ -175,7 +175,7 @@ def _write_raw(draft: Draft, form: Form, skill: str) -> Iterator[Item]:
     """Write the caption of a form, without foils."""
     template = draft.captioner.draw_template([form], draft.stream)
     if template:
-        yield draft.make_item_in_template(RAW, skill, form, [], template)
+        yield draft.make_item_in_template(RAW, skill, form=form, foils=[], template=template)
 
 
 def _write_sets(draft: Draft, form: Form, skill: str) -> Iterator[Item]:
@@ -193,7 +193,7 @@ def _write_sets(draft: Draft, form: Form, skill: str) -> Iterator[Item]:
     if not template:
         return
     for kind, foils in (("atom", atom_foils), ("comp", comp_foils), ("both", all_foils)):
-        yield draft.make_item_in_template(kind, skill, form, foils, template)
+        yield draft.make_item_in_template(kind, skill, form=form, foils=foils, template=template)
 
 
 def _draw_split_foils(draft: Draft, form: Form) -> Iterator[Foil]:
@@ -214,7 +214,7 @@ def _draw_split_compound(draft: Draft, form: Form, absent: Sequence[str]) -> Foi
     others = [value for value in draft.vocabulary.values(draft.tested) if value != own]
     value = draft.pick(others) or own
     category = draft.pick(absent) or ""
-    return draft.foils.split_compound(form, atom, value, category)
+    return draft.foils.split_compound(form, atom, value=value, category=category)
 
 
 def _draw_split_relation(draft: Draft, form: Form, absent: Sequence[str]) -> Foil:
@@ -320,15 +320,15 @@ DrawDenials = Callable[[Draft, Form], tuple[Form, list[Foil]] | None]
 def _write_each_kind(draw_denials: DrawDenials, draft: Draft, form: Form) -> Iterator[Item | None]:
     """Write the items of a caption: one for each kind of foils, and one with all of them."""
     atoms = draft.select_foils(draft.atom_foils(form), form, _N_FOILS)
-    yield draft.make_item("atom", None, form, atoms)
+    yield draft.make_item("atom", None, form=form, foils=atoms)
     swaps = draft.select_foils(_shuffled_swaps(draft, form), form, _N_FOILS)
-    yield draft.make_item("swap", None, form, swaps)
+    yield draft.make_item("swap", None, form=form, foils=swaps)
 
     drawn_denials = draw_denials(draft, form)
     if drawn_denials is None:
         return
     caption, denials = drawn_denials
-    yield draft.make_item("neg", None, caption, denials)
+    yield draft.make_item("neg", None, form=caption, foils=denials)
     atoms = draft.select_foils(draft.atom_foils(caption), caption, _N_FOILS)
     swaps = []
     if atoms:
@@ -336,7 +336,7 @@ def _write_each_kind(draw_denials: DrawDenials, draft: Draft, form: Form) -> Ite
     # A foil of two kinds counts once, so that all fifteen differ.
     foils = {foil.form: foil for foil in (*atoms, *swaps, *denials)}
     if len(foils) == 3 * _N_FOILS:
-        yield draft.make_item("all", None, caption, list(foils.values()))
+        yield draft.make_item("all", None, form=caption, foils=list(foils.values()))
 
 
 def _shuffled_swaps(draft: Draft, form: Form) -> list[Foil]:

@@ -179,7 +179,7 @@ class Frames(Protocol):
             if not draft.scene.objects_fit_split((subject, ground)):
                 continue
             for axis in self._axes:
-                viewer, own = _directions(draft.scene.facts, axis, subject, ground)
+                viewer, own = _directions(draft.scene.facts, axis, subject=subject, ground=ground)
                 if viewer is not None and own is not None:
                     yield _Relation(subject, ground, viewer, own)
 
@@ -188,7 +188,7 @@ class Frames(Protocol):
         for kind in self._two_image_kinds:
             name = relation.viewer if kind == VIEWER else OWN[relation.own]
             form = draft.name_related_pair(relation.subject, name, relation.ground)
-            item = self._make_item_of_two_images(kind, draft, form, relation.ground)
+            item = self._make_item_of_two_images(kind, draft, form=form, ground=relation.ground)
             if item is not None:
                 yield item
 
@@ -215,7 +215,7 @@ class Frames(Protocol):
         return Text(form, template, ((relation_place, self._bare_phrases[direction]),))
 
     def _make_item_of_two_images(
-        self, kind: str, draft: Draft, form: Form, ground: int
+        self, kind: str, draft: Draft, *, form: Form, ground: int
     ) -> Item | None:
         """Make the item of a caption and its opposite, of a scene and its turn twin.
 
@@ -286,7 +286,7 @@ def bare_phrases(vocabulary: Vocabulary) -> dict[str, str]:
 
 
 def _directions(
-    facts: Facts, axis: tuple[str, str], subject: int, ground: int
+    facts: Facts, axis: tuple[str, str], *, subject: int, ground: int
 ) -> tuple[str | None, str | None]:
     """The direction of an axis in which an object stands to another, for the viewer and in the
     frame of the other; None where it is undecided."""

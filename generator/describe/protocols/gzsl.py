@@ -58,6 +58,7 @@ def _hard_negatives_of_relation(draft: Draft, caption: Form) -> HardNegatives:
 def _write_question(
     draft: Draft,
     kind: str,
+    *,
     caption: Form,
     hard_negatives: HardNegatives,
     labels: Iterator[Form],
@@ -92,7 +93,7 @@ def _write_question(
     wrong_labels = list(hard_negatives)
     for form in distractors:
         wrong_labels.append(("distractor", form))
-    item = _make_label_item(draft, kind, caption, wrong_labels)
+    item = _make_label_item(draft, kind, caption=caption, wrong_labels=wrong_labels)
     if caption.relations:
         caption_text = item.candidates[0].text
         candidates = [*item.candidates, Candidate(caption_text, "zsl", True)]
@@ -105,11 +106,13 @@ def _write_question(
     yield item
 
 
-def _make_label_item(draft: Draft, kind: str, caption: Form, wrong_labels: HardNegatives) -> Item:
+def _make_label_item(
+    draft: Draft, kind: str, *, caption: Form, wrong_labels: HardNegatives
+) -> Item:
     """Make the item of a label and its wrong labels, whose kind is also their change."""
     skill = "relation" if caption.relations else "attribute"
     foils = [Foil(form, (name,), name) for name, form in wrong_labels]
-    return draft.make_item_in_template(kind, skill, caption, foils, TEMPLATE)
+    return draft.make_item_in_template(kind, skill, form=caption, foils=foils, template=TEMPLATE)
 
 
 # Labels that are drawn for each scene
@@ -125,7 +128,13 @@ def _write_drawn_binding(draft: Draft, pair: Form) -> Iterator[Item]:
     categories = draft.substitutes.categories(category)
     hard_negatives = _hard_negatives_of_binding(draft, target, [other])
     labels = _draw_bound_labels(draft, values, categories)
-    yield from _write_drawn(draft, "two-object", _bound(kind, target), hard_negatives, labels)
+    yield from _write_drawn(
+        draft,
+        "two-object",
+        caption=_bound(kind, target),
+        hard_negatives=hard_negatives,
+        labels=labels,
+    )
 
 
 def _draw_bound_labels(
@@ -146,12 +155,14 @@ def _write_drawn_relation(draft: Draft, caption: Form) -> Iterator[Item]:
     others = draft.substitutes.categories(other)
     relations = (relation, draft.vocabulary.relations[relation].opposite)
     hard_negatives = _hard_negatives_of_relation(draft, caption)
-    labels = _draw_related_labels(draft, subjects, relations, others)
-    yield from _write_drawn(draft, "relational", caption, hard_negatives, labels)
+    labels = _draw_related_labels(draft, subjects, relations=relations, others=others)
+    yield from _write_drawn(
+        draft, "relational", caption=caption, hard_negatives=hard_negatives, labels=labels
+    )
 
 
 def _draw_related_labels(
-    draft: Draft, subjects: Sequence[str], relations: Sequence[str], others: Sequence[str]
+    draft: Draft, subjects: Sequence[str], *, relations: Sequence[str], others: Sequence[str]
 ) -> Iterator[Form]:
     """Draw labels of two different categories in a relation."""
     for _ in range(_MOST_LABELS_DRAWN):
@@ -163,14 +174,16 @@ def _draw_related_labels(
 
 
 def _write_drawn(
-    draft: Draft, kind: str, caption: Form, hard_negatives: HardNegatives, labels: Iterator[Form]
+    draft: Draft, kind: str, *, caption: Form, hard_negatives: HardNegatives, labels: Iterator[Form]
 ) -> Iterator[Item]:
     """Write the item with random labels as distractors; each wrong label is false and as familiar
     as the truth."""
     if not all(draft.accepts(form, caption) for _, form in hard_negatives):
         return
     distractors = _select_labels(draft, caption, labels)
-    yield from _write_question(draft, kind, caption, hard_negatives, distractors)
+    yield from _write_question(
+        draft, kind, caption=caption, hard_negatives=hard_negatives, labels=distractors
+    )
 
 
 def _select_labels(draft: Draft, caption: Form, labels: Iterator[Form]) -> Iterator[Form]:
@@ -237,7 +250,7 @@ class ClassLabels:
         if self._task == "single":
             labels = [_bound(kind, listed.label) for listed in self._rule.holdout.classes]
             wrong_labels = [("label", form) for form in labels if form != caption]
-            yield _make_label_item(draft, self._task, caption, wrong_labels)
+            yield _make_label_item(draft, self._task, caption=caption, wrong_labels=wrong_labels)
             return
 
         of_split = self._rule.listed(list_of(draft.scene.split))
@@ -258,7 +271,13 @@ class ClassLabels:
         caption_is_true = draft.scene.decide(caption) is True
         if caption_is_true and all(is_false(form) for _, form in hard_negatives):
             distractors = filter(is_false, labels)
-            yield from _write_question(draft, self._task, caption, hard_negatives, distractors)
+            yield from _write_question(
+                draft,
+                self._task,
+                caption=caption,
+                hard_negatives=hard_negatives,
+                labels=distractors,
+            )
 
     def _bindings(self, draft: Draft) -> list[tuple[str, str]]:
         """The value and category of each object of a scene."""
@@ -303,4 +322,4 @@ class TrainingLabels(Protocol):
         self.recipes = {"label": Recipe(ClassLabels(captioner).label, self._write_item)}
 
     def _write_item(self, draft: Draft, caption: Form) -> Iterator[Item]:
-        yield draft.make_item_in_template("label", None, caption, [], TEMPLATE)
+        yield draft.make_item_in_template("label", None, form=caption, foils=[], template=TEMPLATE)

@@ -138,13 +138,15 @@ class HardPositives(Protocol):
             foil = _make_published_foil(draft, caption, kind)
         else:
             word_of_positive = _turn_wording(wording) if in_other_order else wording
-            foil = self._draw_matched_foil(draft, caption, positive, word_of_positive)
+            foil = self._draw_matched_foil(
+                draft, caption, positive=positive, wording=word_of_positive
+            )
         if foil is not None:
             candidates = (Candidate(caption, "c", True), foil, Candidate(positive, "p", True))
             yield Item(self.name, kind, skill, candidates)
 
     def _draw_matched_foil(
-        self, draft: Draft, caption: Text, positive: Text, wording: Wording
+        self, draft: Draft, caption: Text, *, positive: Text, wording: Wording
     ) -> Candidate | None:
         """Draw a foil: the hard positive with one word replaced by a false word that the caption
         lacks.

@@ -55,7 +55,7 @@ class Ladder(Protocol):
         template = draft.captioner.draw_template([form], draft.stream, _TEMPLATES)
         if false_word is None or template is None:
             return
-        others = _draw_synonyms(draft, form, n_edits - 1, without=false_word.place)
+        others = _draw_synonyms(draft, form, number=n_edits - 1, without=false_word.place)
         if others is None:
             return
         reworded: Wording = ((false_word.place, false_word.true_synonym), *others)
@@ -135,7 +135,7 @@ def _draw_false_word(draft: Draft, form: Form) -> FalseWord | None:
 
 
 def _draw_synonyms(
-    draft: Draft, form: Form, number: int, without: Place
+    draft: Draft, form: Form, *, number: int, without: Place
 ) -> list[tuple[Place, str]] | None:
     """Synonyms for `number` random words, none of them at the place `without`; None if too few
     words have one."""

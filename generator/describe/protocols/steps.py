@@ -85,4 +85,4 @@ def _write_exchange(rung: Rung, kind: str, draft: Draft, form: Form) -> Iterator
         )
         exchanged = draft.foils.exchange_values(caption, draft.tested, first, second)
         foils = draft.select_foils([exchanged], caption)
-        yield draft.make_item(kind, "attribute", caption, foils)
+        yield draft.make_item(kind, "attribute", form=caption, foils=foils)

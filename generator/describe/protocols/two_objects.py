@@ -25,21 +25,21 @@ def _write_swap(draft: Draft, form: Form) -> Iterator[Item | None]:
     for caption in (form, form._replace(objects=form.objects[::-1])):
         exchanged = draft.foils.exchange_values(caption, draft.tested)
         foils = draft.select_foils([exchanged], caption)
-        yield draft.make_item("swap", "attribute", caption, foils)
+        yield draft.make_item("swap", "attribute", form=caption, foils=foils)
 
 
 def _write_flip(draft: Draft, form: Form) -> Iterator[Item | None]:
     """A relation becomes its opposite."""
     flipped = draft.foils.flip_relation(form, 0)
     foils = draft.select_foils([flipped], form)
-    yield draft.make_item("flip", "relation", form, foils)
+    yield draft.make_item("flip", "relation", form=form, foils=foils)
 
 
 def _write_order(draft: Draft, form: Form) -> Iterator[Item | None]:
     """A relation's subject and object are exchanged."""
     exchanged = draft.foils.exchange_ends(form, 0)
     foils = draft.select_foils([exchanged], form)
-    yield draft.make_item("order", "relation", form, foils)
+    yield draft.make_item("order", "relation", form=form, foils=foils)
 
 
 def _draw_object(draft: Draft) -> Form | None:
@@ -71,7 +71,7 @@ def _write_denial(draft: Draft, form: Form) -> Iterator[Item | None]:
         caption = foil_form._replace(negated=True)
     foil = Foil(foil_form, (WHOLE,), "neg")
     foils = draft.select_foils([foil], caption)
-    yield draft.make_item("denial", "negation", caption, foils)
+    yield draft.make_item("denial", "negation", form=caption, foils=foils)
 
 
 class Binary(Protocol):
@@ -172,7 +172,7 @@ def _write_assignments(draft: Draft, form: Form) -> Iterator[Item | None]:
             foils.append(foil)
     selected = draft.select_foils(foils, form, len(foils))
     templates = ("a-and-a", "there-is", "there-is-each")
-    item = draft.make_item("assignments", "attribute", form, selected, templates)
+    item = draft.make_item("assignments", "attribute", form=form, foils=selected, among=templates)
     if item is not None:
         # The other order of mention is true too.
         caption, *false_texts = item.candidates
@@ -216,7 +216,9 @@ def _write_in_context(draft: Draft, form: Form) -> Iterator[Item | None]:
     environment = draft.facts.environment
     with_environment = [plain._replace(environment=environment) for plain in plain_forms]
     templates = ("a-and-a", "there-is", "this-photo")
-    item = draft.make_item("environment", "attribute", form, foils, templates, with_environment)
+    item = draft.make_item(
+        "environment", "attribute", form=form, foils=foils, among=templates, also=with_environment
+    )
     if item is None or not draft.accepts(with_environment[1], form):
         return
 

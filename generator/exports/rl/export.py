@@ -62,7 +62,7 @@ def export_rl(
     with export_folder(out) as folder:
         data = folder / chosen.data.replace("PACKAGE", package)
         data.mkdir(parents=True, exist_ok=True)
-        counts = _write_data(questions, chosen, data, package, progress)
+        counts = _write_data(questions, chosen, folder=data, name=package, progress=progress)
         if not counts:
             raise UserError(f"{questions.benchmark.folder} has no questions of these tasks.")
         _write_rewards(data.parent if "PACKAGE" in chosen.data else data)
@@ -74,14 +74,14 @@ def export_rl(
 
 
 def _write_data(
-    questions: RewardedQuestions, chosen: Format, folder: Path, name: str, progress: Progress
+    questions: RewardedQuestions, chosen: Format, *, folder: Path, name: str, progress: Progress
 ) -> dict[str, dict[str, int]]:
     """Write a file for each split; returns the number of questions by split and task."""
     world = questions.dataset.world
     counts: dict[str, Counter[str]] = {}
     rows_of_split: dict[str, list[Row]] = {}
     files: dict[str, pq.ParquetWriter] = {}
-    images = progress.follow(questions.by_image(), "writing", questions.n_images)
+    images = progress.follow(questions.by_image(), "writing", total=questions.n_images)
     with ExitStack() as stack:
         for of_image in images:
             # An image may have no question of the requested tasks.

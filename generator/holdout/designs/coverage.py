@@ -53,7 +53,7 @@ class Coverage(Design):
             raise UserError(
                 f"Expected --holdout of the design coverage to be like k4 or k1..7, got '{option}'."
             )
-        kind = check_kind(option, match["kind"], match["category"], vocabulary)
+        kind = check_kind(option, match["kind"], category=match["category"], vocabulary=vocabulary)
         values, objects = vocabulary.values(kind), list(vocabulary.objects)
         least, most = int(match["least"]), int(match["most"] or match["least"])
         if not 1 <= least <= most < len(values):

@@ -69,8 +69,8 @@ class Rotation(Design):
             return draw_frame_turns(
                 spec=option, vocabulary=vocabulary, turns=turns, block_seed=block_seed
             )
-        kind = check_kind(option, match["kind"], match["category"], vocabulary)
-        _check_turns(option, turns, kind, vocabulary)
+        kind = check_kind(option, match["kind"], category=match["category"], vocabulary=vocabulary)
+        _check_turns(option, turns, kind=kind, vocabulary=vocabulary)
         return draw_turns(
             vocabulary=vocabulary,
             kind=kind,
@@ -175,7 +175,7 @@ def _check_frames(option: str, names: tuple[str, str], *, opposites: bool) -> No
         )
 
 
-def _check_turns(option: str, turns: int, kind: str, vocabulary: Vocabulary) -> None:
+def _check_turns(option: str, turns: int, *, kind: str, vocabulary: Vocabulary) -> None:
     most = most_turns(vocabulary, kind)
     n_values, n_objects = len(vocabulary.values(kind)), len(vocabulary.objects)
     if most < 2:

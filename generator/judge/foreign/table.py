@@ -188,7 +188,7 @@ def read_label_table(path: Path, columns: Sequence[str], roles: SplitRoles) -> L
         for role, text in own.items():
             if role != "image":
                 texts[text] = None
-        rows.append(_read_row(line, own, "split" in column_of, path))
+        rows.append(_read_row(line, own, has_splits="split" in column_of, path=path))
     splits = list(dict.fromkeys(row.split for row in rows if row.split is not None))
     training, familiar = _check_roles(roles, splits, path)
     return LabelTable(rows, splits, training, familiar, list(texts))
@@ -276,7 +276,7 @@ def _is_of_label(role: str, prefix: str) -> bool:
     return bool(prefix) or not role.startswith(_NEGATIVE)
 
 
-def _read_row(line: int, cells: Mapping[str, str], has_splits: bool, path: Path) -> Row:
+def _read_row(line: int, cells: Mapping[str, str], *, has_splits: bool, path: Path) -> Row:
     """A row from its filled cells by role."""
     own = {role: comparable(text) for role, text in cells.items()}
     label = _read_label(own, "")

@@ -169,7 +169,7 @@ def _scatter(
         for _try in range(_TRIES):
             facing = 0.0
             if sight is not None:
-                right, ahead, facing = draw_place(props, size, sight, stream)
+                right, ahead, facing = draw_place(props, size, sight=sight, stream=stream)
             else:
                 # The square root makes the density the same everywhere in a sector of a circle.
                 from_camera = math.sqrt(stream.uniform(near * near, far * far))

@@ -175,7 +175,7 @@ class Surroundings(Terrain):
 
 
 def draw_place(
-    props: PropSpec, size: float, sight: Sight, stream: Stream
+    props: PropSpec, size: float, *, sight: Sight, stream: Stream
 ) -> tuple[float, float, float]:
     """Draw a place for a prop, on any side.
 

@@ -89,7 +89,9 @@ def test_the_influences_of_a_load_average_to_the_coefficient_of_statsmodels(tmp_
         influences = load_influences(table, fit, name)
         assert influences is not None
         assert influences.mean == pytest.approx(expected.params[name])
-        estimate = load_over_runs([table], [fit], name, 0.95) or pytest.fail("it has items")
+        estimate = load_over_runs([table], [fit], count=name, level=0.95) or pytest.fail(
+            "it has items"
+        )
         assert estimate.value == pytest.approx(expected.params[name])
         # Each image has one item and no names, so the error is White's.
         half_width = (estimate.high - estimate.low) / 2
@@ -99,7 +101,7 @@ def test_the_influences_of_a_load_average_to_the_coefficient_of_statsmodels(tmp_
 def test_a_load_that_the_items_do_not_give_is_not_estimated_from_them(tmp_path: Path) -> None:
     write_items(tmp_path, 200, 4)
     fit = {**FIT, "coefficients": {name: {"beta": 99.0} for name in COUNTS}}
-    assert load_over_runs([item_table(tmp_path)], [fit], "n_objects", 0.95) is None
+    assert load_over_runs([item_table(tmp_path)], [fit], count="n_objects", level=0.95) is None
 
 
 @pytest.mark.full
@@ -115,7 +117,7 @@ def test_intervals_of_a_load_hold_it_as_often_as_they_say(tmp_path: Path) -> Non
             params = sm.OLS(100 * frame["value"], exog).fit().params
             fits.append({**FIT, "coefficients": {name: {"beta": params[name]} for name in COUNTS}})
             tables.append(item_table(folder, f"block {run}"))
-        estimate = load_over_runs(tables, fits, "n_objects", 0.95)
+        estimate = load_over_runs(tables, fits, count="n_objects", level=0.95)
         assert estimate is not None
         held += estimate.low <= -8 <= estimate.high
     assert 183 <= held <= 199  # 95% of 200 is 190, standard error 3

@@ -331,7 +331,9 @@ class TestElsewhere:
             for i, value in enumerate(values)
         ]
         labels = [f"HN={measured}", f"control={measured}"]
-        inputs = read_inputs(labels, (), [f"HN={base}"] * 3, [f"HN={run}" for run in after])
+        inputs = read_inputs(
+            labels, (), before=[f"HN={base}"] * 3, after=[f"HN={run}" for run in after]
+        )
         named = [(entry["runs"], entry["model"]) for entry in inputs.labels[0].before_and_after]
         assert named == [(1, "HN, before"), (3, "HN, after")]
         table = tables_of("hard-positives2024", inputs)["10"]
@@ -361,9 +363,9 @@ class TestElsewhere:
         with pytest.raises(
             UserError, match=r"did not start from a model that --before gives for 'HN'"
         ):
-            read_inputs([], (), [f"HN={base}"], [f"HN={other}"])
+            read_inputs([], (), before=[f"HN={base}"], after=[f"HN={other}"])
         with pytest.raises(UserError, match="Expected --before LABEL=RUN"):
-            read_inputs([], (), [base])
+            read_inputs([], (), before=[base])
 
 
 class TestFiles:

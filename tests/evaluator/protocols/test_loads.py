@@ -79,7 +79,7 @@ def simulate_fits(
 def test_a_pooled_fit_has_the_sizes_of_all_runs_and_stars_of_all_fits() -> None:
     rng = np.random.default_rng(4)
     runs = [simulate_fits(rng, -28, splits=2) for _ in range(6)]
-    fits = pooled_loads(runs, ["a", "a", "b", "b", "c", "c"], 0.95)
+    fits = pooled_loads(runs, ["a", "a", "b", "b", "c", "c"], level=0.95)
     assert [fit["split"] for fit in fits] == ["split 0", "split 1"]
     assert {(fit["items"], fit["clusters"]) for fit in fits} == {
         (1800, 900)
@@ -106,7 +106,7 @@ def test_a_pooled_fit_has_the_sizes_of_all_runs_and_stars_of_all_fits() -> None:
 
 def test_runs_of_one_block_have_an_interval_and_no_p() -> None:
     rng = np.random.default_rng(5)
-    [fit] = pooled_loads([simulate_fits(rng, -10), simulate_fits(rng, -10)], ["a", "a"], 0.95)
+    [fit] = pooled_loads([simulate_fits(rng, -10), simulate_fits(rng, -10)], ["a", "a"], level=0.95)
     load = fit["coefficients"]["n_objects"]
     assert (load["p"], load["stars"], load["p_corrected"], load["stars_corrected"]) == (
         None,
@@ -120,5 +120,5 @@ def test_runs_of_one_block_have_an_interval_and_no_p() -> None:
 def test_a_load_that_some_run_does_not_have_is_left_out() -> None:
     fits = simulate_fits(np.random.default_rng(6), -10)
     without = [{**fit, "coefficients": {}, "reason": "no count varies"} for fit in fits]
-    [fit] = pooled_loads([fits, without], ["a", "b"], 0.95)
+    [fit] = pooled_loads([fits, without], ["a", "b"], level=0.95)
     assert (fit["coefficients"], fit["reason"]) == ({}, "no count varies")

@@ -154,7 +154,7 @@ def test_a_sampled_pool_has_another_name_and_only_the_sample_counts(
 ) -> None:
     matrix = np.nan_to_num(matrix)
     folder = write(drawn, tmp_path / "run", pool, matrix[:0], sampled_pools={pool.name: 9})
-    chosen = [sampled_columns(pool, image, true[image], 9) for image in pool.images]
+    chosen = [sampled_columns(pool, image, true=true[image], n=9) for image in pool.images]
     rows = [
         {
             "image_id": image,

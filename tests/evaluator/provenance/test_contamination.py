@@ -242,7 +242,7 @@ def test_training_negatives_that_name_what_is_held_out_count(
     for negatives, status in (("swap", CONTAMINATED), ("", CLEAN)):
         _train(dataset.world, benchmark, tmp_path / f"model-{negatives}", negatives=negatives)
         model = load_model(f"jackalope:{tmp_path / f'model-{negatives}'}", "cpu")
-        assert training_of(model, dataset.world, benchmark, [])["status"] == status
+        assert training_of(model, dataset.world, benchmark=benchmark, images=[])["status"] == status
 
 
 def test_of_other_models_the_page_says_that_nothing_is_known(
@@ -266,8 +266,18 @@ def test_of_other_models_the_page_says_that_nothing_is_known(
 
 
 def test_a_baseline_that_is_fitted_on_the_run_says_that(world: World, benchmark: Benchmark) -> None:
-    assert training_of(load_model("blind:ngram", "cpu"), world, benchmark, [])["status"] == FITTED
-    assert training_of(load_model("blind:length", "cpu"), world, benchmark, [])["status"] == CLEAN
+    assert (
+        training_of(load_model("blind:ngram", "cpu"), world, benchmark=benchmark, images=[])[
+            "status"
+        ]
+        == FITTED
+    )
+    assert (
+        training_of(load_model("blind:length", "cpu"), world, benchmark=benchmark, images=[])[
+            "status"
+        ]
+        == CLEAN
+    )
 
 
 def test_overlaps_are_counted_for_everything_that_is_held_out(world: World) -> None:
@@ -290,11 +300,15 @@ def test_overlaps_are_counted_for_everything_that_is_held_out(world: World) -> N
     benchmark: Any = SimpleNamespace(holdout=holdout)
     overlaps = [
         (overlap.n, overlap.of)
-        for overlap in find_overlaps(exposure, world, benchmark, ["000003", "000004"])
+        for overlap in find_overlaps(
+            exposure, world, benchmark=benchmark, images=["000003", "000004"]
+        )
     ]
     assert overlaps == [(1, 3), (1, 2), (4, 7), (1, 2)]
     nothing: Any = SimpleNamespace(holdout=None)
-    assert [overlap.of for overlap in find_overlaps(exposure, world, nothing, [])] == [0, 0, 0, 0]
+    assert [
+        overlap.of for overlap in find_overlaps(exposure, world, benchmark=nothing, images=[])
+    ] == [0, 0, 0, 0]
 
 
 def test_captions_of_a_corpus_are_read_for_what_is_held_out(two: Path, tmp_path: Path) -> None:
@@ -321,7 +335,7 @@ def test_captions_of_a_corpus_are_read_for_what_is_held_out(two: Path, tmp_path:
         model: Any = SimpleNamespace(
             info={}, fits_texts=False, exposure=source.exposure(source.data)
         )
-        statuses[name] = training_of(model, dataset.world, other, ["000001"])
+        statuses[name] = training_of(model, dataset.world, benchmark=other, images=["000001"])
     assert [statuses[name]["status"] for name in captions] == [CONTAMINATED, CONTAMINATED, UNKNOWN]
     assert statuses["all"]["sentence"] == "CONTAMINATED: 9 of 9 held-out bindings were in training."
     assert statuses["plural"]["sentence"].startswith("CONTAMINATED: 1 of 9 ")
@@ -339,9 +353,9 @@ def test_captions_do_not_tell_of_triples_and_another_training_may() -> None:
     world: Any = None
     corpus = Exposure(described=False, complete=False)
     model: Any = SimpleNamespace(info={}, fits_texts=False, exposure=corpus)
-    assert training_of(model, world, benchmark, [])["overlaps"] == []
+    assert training_of(model, world, benchmark=benchmark, images=[])["overlaps"] == []
     model.exposure = corpus | Exposure(triples=frozenset({("cube", "left", "cone")}))
-    assert training_of(model, world, benchmark, [])["status"] == CONTAMINATED
+    assert training_of(model, world, benchmark=benchmark, images=[])["status"] == CONTAMINATED
 
 
 def test_a_copy_of_the_weights_keeps_its_history(

@@ -80,7 +80,7 @@ def test_training_shows_what_its_scenes_hold_and_no_held_out_binding(
     world: World, benchmark: Benchmark
 ) -> None:
     scenes, texts = _train(benchmark)
-    exposure: Any = read_exposure(world, benchmark, scenes, texts)
+    exposure: Any = read_exposure(world, benchmark, scenes=scenes, texts=texts)
     object_values, related = set(), set()
     for row in world.scenes.to_pylist():
         if row["scene_id"] in scenes:
@@ -113,7 +113,7 @@ def test_bindings_that_a_text_names_count_as_shown(world: World, benchmark: Benc
             for m in json.loads(row["form"])["objects"]
         )
     ]
-    exposure: Any = read_exposure(world, benchmark, [], naming[:1])
+    exposure: Any = read_exposure(world, benchmark, scenes=[], texts=naming[:1])
     assert ("color", value, category) in exposure.objects
     assert exposure.scenes == frozenset()
 
@@ -129,7 +129,7 @@ def test_relations_of_texts_count_between_things_that_they_name(world: World) ->
     }
     form["relations"].append([0, "between", 2, True, 1])
     benchmark: Any = SimpleNamespace(texts=pa.table({"text_id": ["t"], "form": [json.dumps(form)]}))
-    exposure: Any = read_exposure(world, benchmark, [], ["t"])
+    exposure: Any = read_exposure(world, benchmark, scenes=[], texts=["t"])
     assert exposure.triples == {("cube", "left", "cone"), ("cube", "between", "cone")}
     assert ("color", "red", "cube") in exposure.objects
 
@@ -152,7 +152,7 @@ def test_a_scene_is_known_in_another_dataset(world: World, tmp_path: Path) -> No
 def test_exposure_that_is_not_recorded_is_unknown(tmp_path: Path) -> None:
     elsewhere = Dataset.open(write(tmp_path / "elsewhere", [pair("a red cube", "a blue cube")]))
     texts = elsewhere.benchmark().texts["text_id"].to_pylist()
-    assert read_exposure(elsewhere.world, elsewhere.benchmark(), [], texts) is None
+    assert read_exposure(elsewhere.world, elsewhere.benchmark(), scenes=[], texts=texts) is None
     assert recorded_exposure(tmp_path) is None
     (tmp_path / "jackalope.json").write_text("{}")
     assert recorded_exposure(tmp_path) is None

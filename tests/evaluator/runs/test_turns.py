@@ -34,7 +34,7 @@ def rotation(tmp_path_factory: pytest.TempPathFactory) -> Path:
             WorldOptions(family=str(path), holdout="turns=2", scenes=SCENES, resolution="64x48")
         )
         write_planned(root, prepared)
-        write_benchmarks(root, Dataset.open(root).world, False)
+        write_benchmarks(root, Dataset.open(root).world, exposed_negatives=False)
 
     return once(tmp_path_factory, "rotation", make)
 
@@ -112,7 +112,7 @@ def test_doses_are_trained_scored_and_not_taken_for_contamination(tmp_path: Path
             )
         ),
     )
-    write_benchmarks(root, Dataset.open(root).world, False)
+    write_benchmarks(root, Dataset.open(root).world, exposed_negatives=False)
     run_gen("gen split", root, "--holdout", "turns=3", "--dose", "0,1")
     models, runs = tmp_path / "models", tmp_path / "runs"
     pattern = "{turn}-dose"

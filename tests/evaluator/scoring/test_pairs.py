@@ -311,7 +311,8 @@ def test_a_pool_that_costs_too_much_is_sampled_and_reported(
     true = true_texts(benchmark)
     for image in pool_ids(whole, "grid")[0]:
         drawn_texts = {
-            texts[c] for c in sampled_columns(Pool("grid", [], texts), image, true[image], SAMPLE)
+            texts[c]
+            for c in sampled_columns(Pool("grid", [], texts), image, true=true[image], n=SAMPLE)
         }
         assert len(drawn_texts) == len(true[image]) + SAMPLE
         assert {(image, text) for text in drawn_texts} <= set(pairs)

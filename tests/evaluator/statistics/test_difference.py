@@ -128,9 +128,9 @@ def test_power_needs_and_detectable_agree() -> None:
     halved = block_seeds_needed(difference, least / 2)
     assert halved is not None
     assert 2 <= halved <= 4  # more blocks have more degrees of freedom too
-    items = items_needed(difference, least - 0.002, 396)
+    items = items_needed(difference, least - 0.002, items=396)
     assert items is None or items > 396
-    assert items_needed(difference, 1e-4, 396) is None
+    assert items_needed(difference, 1e-4, items=396) is None
 
 
 @pytest.mark.full

@@ -59,7 +59,7 @@ def test_the_interval_covers_the_true_place_as_often_as_it_says() -> None:
 def test_curves_that_do_not_cross_half_have_infinite_places() -> None:
     total = np.full((2, 3), 10.0)
     right = np.array([[10.0, 10.0, 9.0], [7.0, 6.0, 5.0]])
-    assert crossings(right, total, np.arange(3.0), 0.75).tolist() == [np.inf, -np.inf]
+    assert crossings(right, total, places=np.arange(3.0), half=0.75).tolist() == [np.inf, -np.inf]
 
 
 def test_one_ladder_has_no_interval_and_equal_items_equal_intervals() -> None:

@@ -246,8 +246,8 @@ def test_a_difference_of_parts_knows_what_they_share() -> None:
         difference, repeated = parts_differences(
             np.column_stack([outcomes, outcomes]),
             first,
-            second,
-            Clusters.from_names(names, None, names),
+            second=second,
+            clusters=Clusters.from_names(names, None, names),
         )
         assert difference == repeated
         assert difference.value == pytest.approx(outcomes[first].mean() - outcomes[second].mean())
@@ -263,6 +263,9 @@ def test_a_difference_of_parts_knows_what_they_share() -> None:
 def test_parts_in_which_nothing_varies_have_no_interval() -> None:
     part = np.array([True, True, False, False])
     (difference,) = parts_differences(
-        np.array([[1.0], [1], [0], [0]]), part, ~part, Clusters.from_names(["a", "b", "a", "b"])
+        np.array([[1.0], [1], [0], [0]]),
+        part,
+        second=~part,
+        clusters=Clusters.from_names(["a", "b", "a", "b"]),
     )
     assert (difference.value, np.isnan(difference.low)) == (1, True)

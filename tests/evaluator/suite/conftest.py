@@ -75,7 +75,7 @@ def _make(root: Path) -> None:
         )
         dataset = root / track / name
         write_planned(dataset, prepare(options))
-        write_benchmarks(dataset, Dataset.open(dataset).world, False)
+        write_benchmarks(dataset, Dataset.open(dataset).world, exposed_negatives=False)
         worlds[f"{track}/{name}"] = digests
     write_record(
         root,

@@ -128,7 +128,7 @@ def test_a_captioner_that_learns_few_images_by_heart_describes_them(
     data = recipe.source([drawn]).data.subset(range(FEW))
     training = recipe.begin(data, "", "cpu")
     # Shifts of the images are left out, so that there is nothing but these images to learn.
-    learner = Captioning(training.model, data, recipe)
+    learner = Captioning(training.model, data, recipe=recipe)
     optimizer = torch.optim.AdamW(learner.network.parameters(), lr=recipe.rate)
     steps = Steps(data, batch=FEW, epochs=1, seed=0, count=recipe.steps)
     for number in range(len(steps)):

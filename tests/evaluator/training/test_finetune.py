@@ -67,18 +67,21 @@ def test_what_is_known_of_a_training_is_its_own_and_that_of_its_base(
     train_scenes = [
         row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train"
     ]
-    contamination = training_of(model, world, benchmark, unseen)
+    contamination = training_of(model, world, benchmark=benchmark, images=unseen)
     assert contamination["status"] == UNKNOWN
     assert (
         "were in its training here. The earlier training of this model is unknown"
         in contamination["sentence"]
     )
-    assert training_of(model, world, benchmark, train_scenes[:3])["status"] == CONTAMINATED
+    assert (
+        training_of(model, world, benchmark=benchmark, images=train_scenes[:3])["status"]
+        == CONTAMINATED
+    )
 
     trains(Scratch(epochs=1, batch=32, negatives="none"), out="scratch")
     trains(recipe, f"jackalope:{tmp_path / 'scratch'}", "known")
     model = load_model(f"jackalope:{tmp_path / 'known'}", "cpu")
-    assert training_of(model, world, benchmark, unseen)["status"] == CLEAN
+    assert training_of(model, world, benchmark=benchmark, images=unseen)["status"] == CLEAN
 
 
 @pytest.mark.parametrize("family", ["open_clip", "CLIP"])

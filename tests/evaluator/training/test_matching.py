@@ -68,7 +68,7 @@ STEP = Step(np.array([2, 0, 3, 1]), np.array([2, 0, 3, 1]), np.array([0, 4, -1, 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
 def test_the_loss_is_binary_cross_entropy_in_which_negatives_count_by_weight(weight: float) -> None:
     data, model = _toy()
-    loss = Matching(model, data, Recipe(negative_weight=weight)).loss(STEP, 0)
+    loss = Matching(model, data, recipe=Recipe(negative_weight=weight)).loss(STEP, 0)
     total = count = 0.0
     for i, (image, text) in enumerate(model.requests):
         number = int(text.split()[1])
@@ -83,7 +83,7 @@ def test_the_loss_is_binary_cross_entropy_in_which_negatives_count_by_weight(wei
 
 def test_what_is_said_to_be_false_is_false_and_drawn_by_the_step(data: TrainingData) -> None:
     model: Any = Table(1, list(data.texts))
-    learner, steps = Matching(model, data, Recipe()), Steps(data, batch=24, epochs=5, seed=0)
+    learner, steps = Matching(model, data, recipe=Recipe()), Steps(data, batch=24, epochs=5, seed=0)
     negatives_of_step = []
     for number in range(len(steps)):
         places, texts, true, _ = learner.pairs(steps[number], number)

@@ -69,7 +69,7 @@ def test_a_pretrained_model_is_contaminated_for_what_it_has_seen(
     assert record["images"] == 136
     model = load_model(f"jackalope:{tmp_path / 'model'}", "cpu")
     unseen = [row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "unseen"]
-    contamination = training_of(model, world, benchmark, unseen)
+    contamination = training_of(model, world, benchmark=benchmark, images=unseen)
     assert contamination["status"] == CONTAMINATED
     assert {overlap["what"]: overlap["n"] for overlap in contamination["overlaps"]} == {
         "held-out bindings": 9,

@@ -28,7 +28,7 @@ def test_training_embeds_as_scoring_does_and_has_gradients(
         ),
         model.encode_texts([data.texts[i] for i in texts]),
     )
-    learner = Towers(model, data, "auto")
+    learner = Towers(model, data, precision="auto")
     learner.network.eval()
     embeddings = learner.embed(images, texts, 0)
     for one, other in zip(embeddings, expected, strict=True):
@@ -58,11 +58,11 @@ def test_texts_that_would_be_cut_are_refused_with_the_length_that_is_needed(
     with pytest.raises(
         UserError, match=r"reads 8 tokens and \d+ of \d+ training texts need up to (\d+), such"
     ) as error:
-        Towers(model, data, "auto")
+        Towers(model, data, precision="auto")
     needed = int(str(error.value).split("need up to ")[1].split(",")[0])
     assert needed >= len(longest.split()) + 2
     enough: Any = load_model(make_base(name="enough", context_length=needed), "cpu")
-    Towers(enough, data, "auto")
+    Towers(enough, data, precision="auto")
 
 
 def test_what_cannot_be_trained_so_is_refused(data: TrainingData, tmp_path: Path) -> None:
@@ -72,4 +72,4 @@ def test_what_cannot_be_trained_so_is_refused(data: TrainingData, tmp_path: Path
             UserError,
             match="cannot be trained this way: it is not a dual encoder with a learnable temp",
         ):
-            Towers(model, data, "auto")
+            Towers(model, data, precision="auto")

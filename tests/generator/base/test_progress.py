@@ -26,7 +26,7 @@ class Recorder(Progress):
 
 def test_rows_are_counted_when_they_are_done() -> None:
     recorder = Recorder()
-    rows = recorder.follow("abcde", "letters", 5, every=2)
+    rows = recorder.follow("abcde", "letters", total=5, every=2)
     assert [next(rows), next(rows)] == ["a", "b"]
     assert recorder.steps == []
     assert list(rows) == ["c", "d", "e"]
@@ -38,7 +38,7 @@ def test_the_default_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
     with SILENT.track("work", 3, 1) as advance:
         advance()
         advance(2, "a note")
-    assert list(SILENT.follow([1, 2], "numbers", 2)) == [1, 2]
+    assert list(SILENT.follow([1, 2], "numbers", total=2)) == [1, 2]
     assert capsys.readouterr() == ("", "")
 
 

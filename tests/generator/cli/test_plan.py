@@ -159,7 +159,7 @@ def test_an_impossible_number_of_objects_is_refused_from_counts(
     draws: list[str] = []
     monkeypatch.setattr(
         "generator.plan.drafts.draft_scenes",
-        lambda rule, split, *rest: draws.append(split) or iter(()),
+        lambda rule, split, **rest: draws.append(split) or iter(()),
     )
     options = WorldOptions(family="clevr-many", holdout="2x2", objects="3..5", scenes=400)
     prepared = prepare(options)

@@ -59,7 +59,7 @@ def make_dataset(root: Path) -> Path:
         )
         writer.finish(prepared.vocabulary.text)
     world = Dataset.open(root).world
-    write_benchmarks(root, world, False)
+    write_benchmarks(root, world, exposed_negatives=False)
     describe_world(
         root,
         world,

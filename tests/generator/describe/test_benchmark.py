@@ -289,7 +289,9 @@ def test_labels_name_the_same_objects_in_other_texts(tmp_path: Path) -> None:
         )
     )
     write_planned(tmp_path / "world", prepared)
-    write_benchmarks(tmp_path / "world", Dataset.open(tmp_path / "world").world, False)
+    write_benchmarks(
+        tmp_path / "world", Dataset.open(tmp_path / "world").world, exposed_negatives=False
+    )
     name = "pearson2025-two-object"
     describe_texts(tmp_path / "world", benchmark=name, name="texts", protocols=("gzsl",), seed=1)
     first, second = (
@@ -327,7 +329,7 @@ def test_options_of_training_captions_are_refused_without_training(tmp_path: Pat
             name="none",
             request=TextRequest(exposed_negatives=True),
         )
-    single = draw_holdouts((), "gzsl", vocabulary, 0)[0]
+    single = draw_holdouts((), "gzsl", vocabulary=vocabulary, block_seed=0)[0]
     with pytest.raises(
         UserError, match=r"single needs scenes for the task single \(objects in each: 1\)"
     ):

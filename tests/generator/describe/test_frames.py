@@ -175,7 +175,9 @@ def test_a_bare_caption_is_true_in_the_frame_that_it_is_listed_for(described: Pa
 
 def test_a_world_of_frames_asks_about_them_at_once(tmp_path: Path) -> None:
     write_turned_world(tmp_path, turns="180")
-    (summary,) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False).values()
+    (summary,) = write_benchmarks(
+        tmp_path, Dataset.open(tmp_path).world, exposed_negatives=False
+    ).values()
     assert summary.items["frames viewer"] == summary.items["frames object"] == 19
     assert "frames assumed" not in summary.items
 

@@ -201,7 +201,7 @@ def _one_thing(draft: Draft) -> Form | None:
 def _one_or_two(draft: Draft, one: Form) -> Iterator[Item | None]:
     foil = Foil(Form((one.objects[0]._replace(count=2),)), ("0:count:1>2",), "count")
     yield draft.make_item(
-        "one-two", "counting", one, draft.select_foils([foil], one), ("there-is",)
+        "one-two", "counting", form=one, foils=draft.select_foils([foil], one), among=("there-is",)
     )
 
 

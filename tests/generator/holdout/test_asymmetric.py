@@ -103,7 +103,9 @@ def test_a_model_that_prefers_the_familiar_pays_the_whole_tax(tmp_path: Path) ->
         )
     )
     write_planned(tmp_path, prepared)
-    ((name, summary),) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False).items()
+    ((name, summary),) = write_benchmarks(
+        tmp_path, Dataset.open(tmp_path).world, exposed_negatives=False
+    ).items()
     assert name == "color-shape-3x3+asymmetric-b0"
     assert {split: summary.scenes[split] for split in COUNTS} == COUNTS
     certificate = verify_dataset(tmp_path, None)[name]

@@ -21,7 +21,7 @@ PUBLISHED = [1360, 340, 340, 400, 1100], [7440, 1860, 1860, 600, 3700]  # of one
 def test_class_lists_are_disjoint_and_training_has_every_name(
     seed: int, vocabulary: Vocabulary
 ) -> None:
-    for holdout in draw_holdouts((), "gzsl", vocabulary, seed):
+    for holdout in draw_holdouts((), "gzsl", vocabulary=vocabulary, block_seed=seed):
         labels = [listed.label for listed in holdout.classes]
         assert len({*labels}) == len(labels)
         train = {
@@ -52,7 +52,7 @@ def test_published_lists_have_their_numbers_of_images_and_three_leaks_that_are_m
     preset: str, relational: list[int], leaks: list[str]
 ) -> None:
     """Protocols, section 2; Pearson et al. 2025, table 1."""
-    holdouts = draw_holdouts((preset,), "gzsl", PEARSON, 0)
+    holdouts = draw_holdouts((preset,), "gzsl", vocabulary=PEARSON, block_seed=0)
     for holdout, numbers in zip(holdouts, (*PUBLISHED, relational), strict=True):
         assert ClassRule(PEARSON, holdout).published_counts() == dict(
             zip(SPLITS, numbers, strict=True)
@@ -62,14 +62,16 @@ def test_published_lists_have_their_numbers_of_images_and_three_leaks_that_are_m
 
 def test_labels_may_be_of_any_kind_that_has_enough_values() -> None:
     pug = read_vocabulary("pug").painted_with("texture")
-    for holdout in draw_holdouts(("texture:animal=classes",), "gzsl", pug, 0):
+    for holdout in draw_holdouts(("texture:animal=classes",), "gzsl", vocabulary=pug, block_seed=0):
         assert (holdout.kind, holdout.category) == ("texture", "animal")
         assert (
             find_design("gzsl").benchmark_name(holdout) == f"gzsl-texture-animal-{holdout.task}-b0"
         )
         if holdout.task != "relational":
             assert {listed.label[0] for listed in holdout.classes} == {*pug.values("texture")}
-    sized = draw_holdouts(("color:shape=classes=70/6/20",), "gzsl", CLEVR, 0)[0]
+    sized = draw_holdouts(("color:shape=classes=70/6/20",), "gzsl", vocabulary=CLEVR, block_seed=0)[
+        0
+    ]
     assert [sum(listed.split == name for listed in sized.classes) for name in LISTS] == [70, 6, 20]
 
 
@@ -78,7 +80,7 @@ def test_lists_of_many_objects_are_drawn_at_once() -> None:
     many = CLEVR.model_copy(
         update={"objects": {f"thing{i}": CLEVR.objects["cube"] for i in range(60)}}
     )
-    relational = draw_holdouts((), "gzsl", many, 0)[2]
+    relational = draw_holdouts((), "gzsl", vocabulary=many, block_seed=0)[2]
     pairs = [
         frozenset(listed.label)
         for listed in relational.classes
@@ -89,7 +91,7 @@ def test_lists_of_many_objects_are_drawn_at_once() -> None:
 
 def test_three_objects_are_a_dataset_more_over_the_same_lists() -> None:
     *published, three = draw_holdouts(
-        ("color:shape=classes=70/6/20", "objects=3"), "gzsl", CLEVR, 3
+        ("color:shape=classes=70/6/20", "objects=3"), "gzsl", vocabulary=CLEVR, block_seed=3
     )
     two = published[1]
     assert [holdout.task for holdout in (*published, three)] == [
@@ -121,7 +123,9 @@ def test_three_objects_are_a_dataset_more_over_the_same_lists() -> None:
 
 
 def test_a_scene_of_three_objects_is_in_the_split_of_its_labels() -> None:
-    rule = ClassRule(CLEVR, draw_holdouts(("objects=3",), "gzsl", CLEVR, 0)[-1])
+    rule = ClassRule(
+        CLEVR, draw_holdouts(("objects=3",), "gzsl", vocabulary=CLEVR, block_seed=0)[-1]
+    )
     unseen, familiar = rule.scenes("ood_test")[0], rule.scenes("train")[0]
     assert rule.place(unseen).split == "ood_test"
     assert rule.place(unseen).held_out == list(unseen)

@@ -36,7 +36,7 @@ def written(tmp_path: Path, data: Any) -> Path:
 def test_the_file_of_a_benchmark_gives_the_same_holdout(
     design: str, specs: tuple[str, ...], tmp_path: Path
 ) -> None:
-    for holdout in draw_holdouts(specs, design, CLEVR, 3):
+    for holdout in draw_holdouts(specs, design, vocabulary=CLEVR, block_seed=3):
         assert read_holdout(written(tmp_path, holdout.to_dict()), CLEVR) == holdout
 
 

@@ -35,7 +35,9 @@ def test_the_judge_proves_what_was_named(
         WorldOptions(family=family, holdout=specs, scenes=counts, resolution="64x48")
     )
     write_planned(tmp_path, prepared)
-    ((name, summary),) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False).items()
+    ((name, summary),) = write_benchmarks(
+        tmp_path, Dataset.open(tmp_path).world, exposed_negatives=False
+    ).items()
     assert {split: n for split, n in summary.scenes.items() if n} == counts
     certificate = verify_dataset(tmp_path, None)[name]
     assert certificate["findings"] == []
@@ -46,7 +48,7 @@ def test_a_named_binding_that_training_shows_is_a_leak(tmp_path: Path) -> None:
         WorldOptions(family="clevr", holdout=["gray:cube"], scenes=SINGLE, resolution="64x48")
     )
     write_planned(tmp_path, prepared)
-    (name,) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False)
+    (name,) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, exposed_negatives=False)
 
     def train_on_what_is_held_out(rows: Rows) -> None:
         for row in rows:

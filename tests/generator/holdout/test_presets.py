@@ -17,7 +17,9 @@ SPARE = SHARED / "data/pug_spare/labels.csv"
 @pytest.mark.parametrize("name", preset_names())
 def test_presets_fit_their_family(name: str) -> None:
     preset = read_preset(name)
-    assert draw_holdouts(preset.holdout, preset.design, read_vocabulary(preset.family), 0)
+    assert draw_holdouts(
+        preset.holdout, preset.design, vocabulary=read_vocabulary(preset.family), block_seed=0
+    )
 
 
 @pytest.mark.skipif(

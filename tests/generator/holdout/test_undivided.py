@@ -75,7 +75,9 @@ def test_protocols_are_asked_verified_and_measured_in_one_row(
         )
     )
     write_planned(tmp_path, prepared)
-    (first,) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False).values()
+    (first,) = write_benchmarks(
+        tmp_path, Dataset.open(tmp_path).world, exposed_negatives=False
+    ).values()
     assert first.scenes == {"all": 30}
     assert not first.unknown_words
     protocols = ("binary", "integration", "skill")[: 3 if objects[1] > 2 else 1]

@@ -17,7 +17,9 @@ def test_every_split_has_a_row_as_long_as_asked(rendered: Path, tmp_path: Path) 
         ("long", ("seen",), 4),
     ]:
         with Image.open(
-            draw_preview(rendered, None, splits, n, 0, tmp_path / f"{name}.png")
+            draw_preview(
+                rendered, None, splits=splits, number=n, seed=0, out=tmp_path / f"{name}.png"
+            )
         ) as sheet:
             sizes[name] = sheet.size
     assert sizes["two"][1] - 10 > 1.5 * (sizes["one"][1] - 10)
@@ -61,7 +63,9 @@ def test_a_sheet_that_cannot_be_written_leaves_the_last_one(tmp_path: Path) -> N
 
 def test_the_seed_chooses_the_images(rendered: Path, tmp_path: Path) -> None:
     same, same_seed, other = (
-        draw_preview(rendered, None, ("train",), 3, seed, tmp_path / f"{n}.png").read_bytes()
+        draw_preview(
+            rendered, None, splits=("train",), number=3, seed=seed, out=tmp_path / f"{n}.png"
+        ).read_bytes()
         for n, seed in enumerate((0, 0, 1))
     )
     assert same == same_seed != other

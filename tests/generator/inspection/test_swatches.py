@@ -62,7 +62,8 @@ def test_textures_are_shown_on_every_object(tmp_path: Path) -> None:
 def test_the_view_is_close_or_that_of_the_family() -> None:
     large = {"color": "red", "material": "rubber", "size": "large"}
     close, far = (
-        single_scene(CLEVR, "cube", large, "studio", close=close) for close in (True, False)
+        single_scene(CLEVR, "cube", attributes=large, environment="studio", close=close)
+        for close in (True, False)
     )
     assert far.camera.lens == CLEVR.camera.lens
     assert far.camera.target == CLEVR.camera.target

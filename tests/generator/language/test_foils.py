@@ -55,12 +55,12 @@ def test_ends_are_exchanged_and_relations_flipped() -> None:
 
 
 def test_a_compound_is_split_over_two_objects_and_later_relations_move() -> None:
-    foil = FOILS.split_compound(PAIR, Atom("attribute", 0, "color"), "gray", "torus")
+    foil = FOILS.split_compound(PAIR, Atom("attribute", 0, "color"), value="gray", category="torus")
     assert words(foil.form) == "a gray cube, a red torus and a blue cone"
     assert (foil.changed, foil.kind) == (("0:color:red>gray", "0:shape:cube>torus"), "comp")
     related = form_of("There is a red cube and a cone. The cone is to the left of the cube.")
     assert FOILS.split_compound(
-        related, Atom("attribute", 0, "color"), "gray", "torus"
+        related, Atom("attribute", 0, "color"), value="gray", category="torus"
     ).form.relations == (Link(2, "left", 0),)
 
 

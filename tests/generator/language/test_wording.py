@@ -48,7 +48,7 @@ def test_all_synonyms_are_used() -> None:
 def test_rephrasing_changes_one_word(seed: int) -> None:
     grammar, stream = Grammar(VOCABULARY), Stream(seed)
     wording = Dialect(VOCABULARY, LeastUsed(), stream).wording(FORM)
-    other = rephrase(FORM, wording, VOCABULARY, LeastUsed(), stream)
+    other = rephrase(FORM, wording, vocabulary=VOCABULARY, used=LeastUsed(), stream=stream)
     assert other is not None
     assert len({*wording} ^ {*other}) in (
         1,
@@ -71,4 +71,7 @@ def test_a_relation_is_replaced_by_its_converse() -> None:
 
 
 def test_words_without_synonyms_stay() -> None:
-    assert rephrase(form_of("a cone"), (), VOCABULARY, LeastUsed(), Stream(0)) is None
+    assert (
+        rephrase(form_of("a cone"), (), vocabulary=VOCABULARY, used=LeastUsed(), stream=Stream(0))
+        is None
+    )

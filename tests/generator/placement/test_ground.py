@@ -53,7 +53,9 @@ def test_positions_keep_orders_gap_clearance_extent_and_frame(data: st.DataObjec
     places = None
     while places is None:
         camera = jittered(vocabulary, stream)
-        places = Ground(camera, vocabulary, width, height).find_positions(columns, order, stream)
+        places = Ground(camera, vocabulary, width, height).find_positions(
+            columns, order, stream=stream
+        )
     directions = ground_directions(camera)
     assert ranks(places, directions["right"]) == tuple(range(n))
     assert ranks(places, directions["behind"]) == order
@@ -102,7 +104,9 @@ def test_every_order_of_three_is_found_at_the_first_attempt() -> None:
     ground = Ground(still(MANY), MANY, 320, 240)
     for order in permutations(range(3)):
         assert all(
-            ground.find_positions([(Footprint(0.6, 0.0, 0.6),)] * 3, order, Stream("x", seed))
+            ground.find_positions(
+                [(Footprint(0.6, 0.0, 0.6),)] * 3, order, stream=Stream("x", seed)
+            )
             for seed in range(20)
         )
 
@@ -115,7 +119,7 @@ def test_places_are_spread_over_the_ground(n: int) -> None:
         stream = Stream("y", seed)
         places += (
             ground.find_positions(
-                [(Footprint(0.4, 0.0, 0.4),)] * n, stream.shuffled(range(n)), stream
+                [(Footprint(0.4, 0.0, 0.4),)] * n, stream.shuffled(range(n)), stream=stream
             )
             or []
         )
@@ -138,7 +142,7 @@ def test_a_camera_that_looks_beside_the_middle_has_all_objects_in_its_frame(asid
     columns = [(Footprint(0.4, 0.0, 0.4),)] * 2
     n_placed = 0
     for seed in range(40):
-        places = ground.find_positions(columns, (0, 1), Stream("aside", seed))
+        places = ground.find_positions(columns, (0, 1), stream=Stream("aside", seed))
         for place in places or ():
             assert in_frame(place, 0.4, camera, 240, 240)
             n_placed += 1
@@ -149,7 +153,7 @@ def test_no_position_is_behind_the_camera() -> None:
     camera = Camera((0.0, -1.0, 1.0), (0.0, 0.0, 0.35), 35.0, 32.0)
     assert (
         Ground(camera, MANY, 320, 240).find_positions(
-            [(Footprint(0.6, 0.0, 0.6),)] * 6, range(6), Stream("z")
+            [(Footprint(0.6, 0.0, 0.6),)] * 6, range(6), stream=Stream("z")
         )
         is None
     )
@@ -165,7 +169,10 @@ def test_an_object_that_rests_stands_on_the_top_of_its_carrier() -> None:
     assert top is not None
     for n in range(20):
         positions = draw_positions(
-            objects, Layout((0, 1, 2), (None, 0, None), (0, 0, 1)), GROUND, Stream("positions", n)
+            objects,
+            Layout((0, 1, 2), (None, 0, None), (0, 0, 1)),
+            ground=GROUND,
+            stream=Stream("positions", n),
         )
         assert positions is not None
         cube, sphere, cone = positions
@@ -179,4 +186,9 @@ def test_an_object_that_rests_stands_on_the_top_of_its_carrier() -> None:
 
 def test_a_full_ground_has_no_positions() -> None:
     objects = [("cube", {**VALUES, "size": "large"})] * 40
-    assert draw_positions(objects, Layout(tuple(range(40))), GROUND, Stream("positions", 0)) is None
+    assert (
+        draw_positions(
+            objects, Layout(tuple(range(40))), ground=GROUND, stream=Stream("positions", 0)
+        )
+        is None
+    )

@@ -183,7 +183,9 @@ def test_scenes_of_one_object_train_and_are_even(n: int) -> None:
 def test_names_that_are_held_out_alike_are_even(
     holdout_options: tuple[str, ...], design: str, split: str
 ) -> None:
-    rule = SplitPlan(CLEVR, draw_holdouts(holdout_options, design, CLEVR, 0)[0])
+    rule = SplitPlan(
+        CLEVR, draw_holdouts(holdout_options, design, vocabulary=CLEVR, block_seed=0)[0]
+    )
     for numbers in ([3, 4, 5, 6] * 100, [2] * 300):
         assert max(uneven(rule, drawn(rule, split, numbers), alike=True)) <= 1
 
@@ -235,8 +237,10 @@ def test_the_same_stream_draws_the_same_scenes() -> None:
 def test_layouts_keep_scenes_in_their_split_where_relations_are_held_out(
     split: str, n: int
 ) -> None:
-    rule = SplitPlan(CLEVR, draw_holdouts(("relation:pair=2x3",), "bindsplit", CLEVR, 0)[0])
-    for scene in draft_scenes(rule, split, [n] * 20, Stream("x")):
+    rule = SplitPlan(
+        CLEVR, draw_holdouts(("relation:pair=2x3",), "bindsplit", vocabulary=CLEVR, block_seed=0)[0]
+    )
+    for scene in draft_scenes(rule, split, numbers_of_objects=[n] * 20, stream=Stream("x")):
         assert scene.split == split
         assert (
             rule.place(scene.arrangement(rule.holdout.kind), certain_relations(scene, CLEVR)).split

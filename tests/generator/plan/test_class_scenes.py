@@ -16,9 +16,10 @@ from generator.vocabulary.schema import read_vocabulary
 
 VOCABULARY, CLEVR = read_vocabulary("pearson2025"), read_vocabulary("clevr")
 SINGLE, TWO, RELATED = (
-    ClassRule(VOCABULARY, each) for each in draw_holdouts((), "gzsl", VOCABULARY, 0)
+    ClassRule(VOCABULARY, each)
+    for each in draw_holdouts((), "gzsl", vocabulary=VOCABULARY, block_seed=0)
 )
-THREE = ClassRule(CLEVR, draw_holdouts(("objects=3",), "gzsl", CLEVR, 0)[-1])
+THREE = ClassRule(CLEVR, draw_holdouts(("objects=3",), "gzsl", vocabulary=CLEVR, block_seed=0)[-1])
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_every_label_has_its_first_object_at_every_place_as_often(
 ) -> None:
     labels = rule.scenes(split)
     times = Counter[tuple[tuple[Binding, ...], int]]()
-    for scene in draft_class_scenes(rule, split, places * len(labels), Stream("x")):
+    for scene in draft_class_scenes(rule, split, n=places * len(labels), stream=Stream("x")):
         arrangement = scene.arrangement(rule.holdout.kind)
         times[tuple(arrangement[i] for i in scene.named), scene.named[0]] += 1
     assert times == dict.fromkeys(product(labels, range(places)), 1)
@@ -37,7 +38,7 @@ def test_every_label_has_its_first_object_at_every_place_as_often(
 
 def test_labels_of_a_relation_hold_in_the_layout() -> None:
     labels = RELATED.listed("train")
-    scenes = list(draft_class_scenes(RELATED, "train", len(labels), Stream("x")))
+    scenes = list(draft_class_scenes(RELATED, "train", n=len(labels), stream=Stream("x")))
     for scene in scenes:
         first, second = scene.named
         categories = [category for _, category in scene.arrangement(RELATED.holdout.kind)]

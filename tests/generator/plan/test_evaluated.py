@@ -26,7 +26,7 @@ def evaluated(
     holdouts = request.holdouts(vocabulary)
     parts = request.parts(holdouts, vocabulary)
     found = planned_scenes(plan_parts(vocabulary, parts, 0, objects), holdouts, vocabulary)
-    predicted = scenes_to_plan(holdouts, parts, vocabulary, 0, objects)
+    predicted = scenes_to_plan(holdouts, parts, vocabulary=vocabulary, seed=0, objects=objects)
     assert [len(design) for design in predicted] == [len(design) for design in found]
     return found
 
@@ -77,7 +77,9 @@ def test_turns_of_a_rotation_are_one_design_and_twins_count() -> None:
 
 def test_a_design_is_dealt_without_a_plan() -> None:
     vocabulary = read_vocabulary("clevr")
-    dealt = dealt_scenes("block", [draw_block("3x3", vocabulary, 0)], vocabulary, 36)
+    dealt = dealt_scenes(
+        "block", [draw_block("3x3", vocabulary, 0)], vocabulary=vocabulary, number=36
+    )
     assert (len(dealt), dealt.cluster_count, dealt.binding_count) == (36, 9, 9)
 
 

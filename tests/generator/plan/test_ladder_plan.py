@@ -122,7 +122,9 @@ def test_no_object_stands_on_a_distractor_that_appears_later() -> None:
     appears_at = {0: 0, 1: 2, 2: 1, 3: 0}
     n_stacks = 0
     for seed in range(100):
-        layout = draw_supported_layout(categories, appears_at, Stream("test", seed), vocabulary)
+        layout = draw_supported_layout(
+            categories, appears_at, stream=Stream("test", seed), vocabulary=vocabulary
+        )
         for upper, lower in enumerate(layout.rests_on):
             if lower is not None:
                 n_stacks += 1

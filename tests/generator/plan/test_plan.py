@@ -29,7 +29,7 @@ def test_a_plan_does_not_depend_on_the_order_of_its_counts() -> None:
             CLEVR,
             [
                 WorldPart(holdout, dict(order))
-                for holdout in draw_holdouts(("k4..5",), "coverage", CLEVR, 0)
+                for holdout in draw_holdouts(("k4..5",), "coverage", vocabulary=CLEVR, block_seed=0)
             ],
             0,
         )

@@ -74,8 +74,8 @@ def test_a_killed_array_is_continued_to_the_same_bytes(
 @pytest.mark.parametrize("executor", ["local", "debug"])
 def test_the_executors_of_submitit_give_the_same_files(executor: str, tmp_path: Path) -> None:
     here, there = (plan_world(prepare(JOB), tmp_path / name) for name in ("here", "there"))
-    render_work(work_of(here, DRAFT.request), here.root, here.root, Farm(1))
-    Array(there, DRAFT.request, there.root, 3, Slurm(1, cluster=executor)).finish()
+    render_work(work_of(here, DRAFT.request), here.root, root=here.root, farm=Farm(1))
+    Array(there, DRAFT.request, root=there.root, jobs=3, slurm=Slurm(1, cluster=executor)).finish()
     assert files(there.root) == files(here.root)
     assert Dataset.open(there.root).world.manifest["scenes"] == 10
 
@@ -87,7 +87,7 @@ def test_a_job_that_cannot_render_says_why(tmp_path: Path) -> None:
     with pytest.raises(
         UserError, match="2 of 2 shards did not finish; shard 1: Blender finds no optix device"
     ):
-        Array(plan, broken, plan.root, 2, Slurm(1, cluster="debug")).finish()
+        Array(plan, broken, root=plan.root, jobs=2, slurm=Slurm(1, cluster="debug")).finish()
 
 
 def test_without_slurm_it_says_where_to_run(

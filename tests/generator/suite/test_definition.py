@@ -155,12 +155,12 @@ def test_digests_lie_beside_the_declaration() -> None:
 def test_seeds_differ_between_worlds_and_forms(tmp_path: Path) -> None:
     suite = read_suite(written(tmp_path, SMALL))
     seeds = [
-        seeds_of(suite, track, world, form)
+        seeds_of(suite, track, world=world, form=form)
         for track, world, _ in suite.worlds()
         for form in (STANDARD, fresh_form(1), fresh_form(11))
     ]
     newer = suite.model_copy(update={"version": 3})
-    seeds.append(seeds_of(newer, "one", "a", STANDARD))
+    seeds.append(seeds_of(newer, "one", world="a", form=STANDARD))
     for kind in ("scenes", "block", "texts"):
         assert len({getattr(seed, kind) for seed in seeds}) == len(seeds)
     # By hand: sha256sum of own/2/one/a/standard.
@@ -233,6 +233,6 @@ def test_plans_have_the_published_digests(part: str, key: str, tmp_path: Path) -
 def test_texts_have_the_published_digests(key: str, tmp_path: Path) -> None:
     (job,) = [job for job in read_making("jackalope-1", part="tiny").jobs() if job.key == key]
     write_planned(tmp_path, job.prepared)
-    write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False)
+    write_benchmarks(tmp_path, Dataset.open(tmp_path).world, exposed_negatives=False)
     write_texts(job, tmp_path)
     assert texts_digest(Dataset.open(tmp_path)) == PUBLISHED.parts["tiny"][key].texts

@@ -22,7 +22,7 @@ def prepared_forms(track: str, world: str, **changes: str) -> list[Prepared]:
     declared = suite.tracks[track].worlds[world].model_copy(update=changes)
     forms = []
     for form in FORMS:
-        seeds = seeds_of(suite, track, world, form)
+        seeds = seeds_of(suite, track, world=world, form=form)
         forms.append(prepare(world_options(declared, seeds.scenes, seeds.block)))
     return forms
 

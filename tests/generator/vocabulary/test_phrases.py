@@ -121,7 +121,7 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("toys")
     (folder / "few.toml").write_text(TOYS, encoding="utf-8")
     write_world(folder / "toys", COUNTS, str(folder / "few.toml"), block="material:shape=2x2")
-    write_benchmarks(folder / "toys", Dataset.open(folder / "toys").world, False)
+    write_benchmarks(folder / "toys", Dataset.open(folder / "toys").world, exposed_negatives=False)
     succeed("gen split toys --holdout finish:shape=2x2 --block-seed 13 --name finish", cwd=folder)
     succeed("gen describe toys --benchmark material-shape-2x2-b0 --name described", cwd=folder)
     return folder / "toys"

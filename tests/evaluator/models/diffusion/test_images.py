@@ -21,19 +21,22 @@ from tests.evaluator.diffusers_folders import SIDE, TEXTS, pictures
 def test_the_whole_image_is_seen(folders: Callable[[str], Path]) -> None:
     """A wide image keeps its proportions, at the area that the network was made for."""
     wide = pictures(1, (64, 36))[0]
-    assert fit_image(wide, SIDE, 4, "whole").size == (44, 24)
-    assert fit_image(pictures(1, (200, 20))[0], SIDE, 4, "whole").size == (44, 24)
-    assert fit_image(pictures(1, (50, 50))[0], SIDE, 4, "whole").size == (SIDE, SIDE)
+    assert fit_image(wide, SIDE, multiple=4, fit="whole").size == (44, 24)
+    assert fit_image(pictures(1, (200, 20))[0], SIDE, multiple=4, fit="whole").size == (44, 24)
+    assert fit_image(pictures(1, (50, 50))[0], SIDE, multiple=4, fit="whole").size == (SIDE, SIDE)
     classifier = load_diffusion(str(folders("stable_diffusion_3")), "cpu", samples=4)
     assert np.isfinite(classifier.score_pairs([wide], [(0, TEXTS[0])])).all()
 
 
 def test_no_side_is_longer_than_the_network_has_positions_for() -> None:
     for size in ((64, 36), (36, 64), (200, 20), (40, 40)):
-        fitted = fit_image(pictures(1, size)[0], SIDE, 4, "whole", longest=36).size
+        fitted = fit_image(pictures(1, size)[0], SIDE, multiple=4, fit="whole", longest=36).size
         assert max(fitted) <= 36
         assert max(fitted) / min(fitted) == pytest.approx(min(2, max(size) / min(size)), abs=0.3)
-    assert fit_image(pictures(1, (64, 36))[0], SIDE, 4, "whole", longest=64).size == (44, 24)
+    assert fit_image(pictures(1, (64, 36))[0], SIDE, multiple=4, fit="whole", longest=64).size == (
+        44,
+        24,
+    )
 
 
 @torch.no_grad()

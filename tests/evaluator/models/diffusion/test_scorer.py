@@ -26,7 +26,7 @@ def test_batch_size_and_order_do_not_matter(
     pairs = [(i, text) for i in range(2) for text in TEXTS]
     loaded = load_diffusion(str(folders("epsilon")), "cpu")
     one = DiffusionClassifier(
-        loaded.adapter, Settings("tried", schedule), torch.device("cpu"), "tried"
+        loaded.adapter, Settings("tried", schedule), device=torch.device("cpu"), name="tried"
     )
     scores = one.score_pairs(images, pairs)
     one.batch = BatchSize(5, "evaluation")

@@ -21,7 +21,9 @@ def test_coverage_is_even_and_nested_in_k(seed: int) -> None:
     """Protocols, section 1: each object is seen with k of its n values."""
     grid = [(value, category) for value in CLEVR.values("color") for category in CLEVR.objects]
     before: set[tuple[str, str]] = set()
-    for k, holdout in enumerate(draw_holdouts(("k1..7",), "coverage", CLEVR, seed), 1):
+    for k, holdout in enumerate(
+        draw_holdouts(("k1..7",), "coverage", vocabulary=CLEVR, block_seed=seed), 1
+    ):
         seen = [binding for binding in grid if not holdout.holds_out(*binding)]
         assert {*_of(seen, 1).values()} == {k}
         assert {*_of(seen, 1)} == {*CLEVR.objects}

@@ -120,7 +120,7 @@ def test_a_design_in_one_file_is_rendered_described_split_and_verified(tmp_path:
 
 
 def test_a_design_may_have_splits_of_its_own() -> None:
-    holdout = draw_holdouts((), "own-splits", CLEVR, 0)[0]
+    holdout = draw_holdouts((), "own-splits", vocabulary=CLEVR, block_seed=0)[0]
     (counts,) = SPLITS.scene_counts([holdout], CLEVR, None)
     plan = plan_parts(CLEVR, [WorldPart(holdout, counts)], 0)
     counts = Counter(

@@ -69,9 +69,11 @@ def make_dataset(root: Path, name: str) -> None:
             root, world, holdout=prepared.holdout, name=TARS[1], request=TextRequest(("binary",))
         )
     else:
-        write_benchmarks(root, world, False)
+        write_benchmarks(root, world, exposed_negatives=False)
     if name == "rotation":
-        dosed = dosed_holdouts(world, prepared.vocabulary, prepared.holdouts, "0,1")
+        dosed = dosed_holdouts(
+            world, prepared.vocabulary, holdouts=prepared.holdouts, dose_option="0,1"
+        )
         describe_world(
             root, world, holdout=dosed[0], name=DOSED[1], request=TextRequest(("binary",))
         )

@@ -53,7 +53,7 @@ def places(name: str) -> list[Any]:
         stream = Stream("test", group)
         for _ in range(50):
             size = stream.uniform(*props.size)
-            props_at.append([size, *draw_place(props, size, sight, stream)])
+            props_at.append([size, *draw_place(props, size, sight=sight, stream=stream)])
     return [[sight.distance, sight.height, sight.reach], props_at]
 
 
@@ -102,7 +102,7 @@ def unshading_places(name: str, yaw: float) -> list[Any]:
         stream = Stream("test", group)
         for _ in range(100):
             size = stream.uniform(*props.size)
-            right, ahead, _ = draw_place(props, size, sight, stream)
+            right, ahead, _ = draw_place(props, size, sight=sight, stream=stream)
             if not sight.is_shaded_by(right, ahead, size):
                 props_at.append([size, right, ahead])
     return [sight.reach, props_at]
