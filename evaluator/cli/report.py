@@ -130,17 +130,10 @@ def _report_runs(
     from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_results
     from evaluator.report.figure import write_figures
-    from evaluator.report.files import check_hub_dataset
     from evaluator.report.page import figures_of_audits, write_page
     from evaluator.runs.folder import as_written, is_unfinished, read_named
 
-    if hub_dataset and not hub:
-        raise UserError(
-            "--hub-dataset belongs to --hub; give the folder of the model's repository with --hub."
-        )
-    # Before the page is written.
-    if hub_dataset:
-        check_hub_dataset(hub_dataset)
+    _check_hub(hub, hub_dataset)
     audits = _read_audits(runs)
     # A report of a long series is wanted before its last run ends.
     unfinished = [run for run in runs if is_unfinished(run)]
@@ -175,6 +168,18 @@ def _report_runs(
         "pooled": pool_runs(results),
     }
     result(data, as_json, str(path))
+
+
+def _check_hub(hub: Path | None, hub_dataset: str | None) -> None:
+    """Raise UserError for wrong options of the Hub, before the page is written."""
+    from evaluator.report.files import check_hub_dataset
+
+    if hub_dataset and not hub:
+        raise UserError(
+            "--hub-dataset belongs to --hub; give the folder of the model's repository with --hub."
+        )
+    if hub_dataset:
+        check_hub_dataset(hub_dataset)
 
 
 def _read_audits(runs: Sequence[str]) -> "dict[str, Audit]":

@@ -71,24 +71,13 @@ def with_doses(
     Raises:
         UserError: There are more doses than sub-blocks, or too few training scenes for a dose.
     """
+    turn = _check_turn(holdout, doses)
     turns = len(holdout.value_groups)
-    if holdout.rotates_frames:
-        raise UserError(
-            f"--dose {','.join(map(str, doses))}: doses are numbers of images of a binding, and "
-            f"the holdout is a rotation of own directions; leave --dose out, or take --holdout "
-            f"turns=4."
-        )
-    if holdout.turn is None or len(doses) > turns:
-        raise UserError(
-            f"--dose {','.join(map(str, doses))}: each dose needs a sub-block of its own, and the "
-            f"holdout has {turns}; take a rotation with that many turns, such as --holdout "
-            f"turns={len(doses)}."
-        )
     candidates = _candidate_scenes(holdout, vocabulary, scenes)
     bindings_of_dose: dict[int, list[Binding]] = defaultdict(list)
     for i, values in enumerate(holdout.value_groups):
-        dose = doses[(i + 2 * holdout.turn) % len(doses)]
-        objects = holdout.object_groups[(i + holdout.turn) % turns]
+        dose = doses[(i + 2 * turn) % len(doses)]
+        objects = holdout.object_groups[(i + turn) % turns]
         bindings_of_dose[dose].extend(product(values, objects))
     doses_above_0 = []
     for times in doses:
@@ -99,7 +88,7 @@ def with_doses(
             of_binding = candidates[binding]
             if len(of_binding) < times:
                 raise UserError(
-                    f"--dose {times}: turn {holdout.turn} has {len(of_binding)} training images "
+                    f"--dose {times}: turn {turn} has {len(of_binding)} training images "
                     f"that show {' '.join(binding)} and nothing else that is held out; render "
                     f"more with --scenes train=N, or take a smaller dose."
                 )
@@ -108,6 +97,23 @@ def with_doses(
             chosen += of_binding[:times]
         doses_above_0.append(Dose(times, tuple(bindings_of_dose[times]), tuple(sorted(chosen))))
     return replace(holdout, doses=tuple(doses_above_0))
+
+
+def _check_turn(holdout: Holdout, doses: tuple[int, ...]) -> int:
+    """The number of the turn. Raises UserError if it cannot have these doses."""
+    turns = len(holdout.value_groups)
+    option = f"--dose {','.join(map(str, doses))}"
+    if holdout.rotates_frames:
+        raise UserError(
+            f"{option}: doses are numbers of images of a binding, and the holdout is a rotation of "
+            f"own directions; leave --dose out, or take --holdout turns=4."
+        )
+    if holdout.turn is None or len(doses) > turns:
+        raise UserError(
+            f"{option}: each dose needs a sub-block of its own, and the holdout has {turns}; take "
+            f"a rotation with that many turns, such as --holdout turns={len(doses)}."
+        )
+    return holdout.turn
 
 
 def _candidate_scenes(
