@@ -22,6 +22,7 @@ from evaluator.models.blind import BlindScorer, LengthScorer, NgramScorer
 from evaluator.models.oracle import Oracle
 from evaluator.protocols import find_protocol, protocol_names
 from evaluator.protocols.items import positions, split_rank
+from evaluator.protocols.measuring import MeasuringRules
 from evaluator.protocols.pools import RAW, Pool, item_pools
 from evaluator.protocols.records import Row
 from evaluator.protocols.scores import Scores
@@ -285,7 +286,7 @@ def _rows(
         table=table,
         matrix=matrix,
         indistinct={},
-        intervals=False,
+        rules=MeasuringRules(intervals=False),
     )
     rows: Rows = defaultdict(list)
     for name in protocols:

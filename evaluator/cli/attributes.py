@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.describe import interval_in_points, print_measures, print_notes
+from evaluator.metrics.formats import number
 from evaluator.provenance.contamination import describe_training, mark_of
-from evaluator.report.table import number, p_value, population
+from evaluator.report.table import p_value, population
 from evaluator.runs.answered_attributes import ROWS_FILE, is_attributes, read_attributes
 from evaluator.runs.attributes import ask_attributes
 from evaluator.runs.described import is_described, read_described

@@ -186,7 +186,7 @@ def print_audit(results: dict[str, Any]) -> None:
 def _kinds_table(results: dict[str, Any]) -> "Table":
     """A row for each kind of negative: how far length, perplexity and the blind test go."""
     from evaluator.audits.audit import CLEAN, HACKABLE, TOO_FEW
-    from evaluator.report.table import number
+    from evaluator.metrics.formats import number
 
     verdicts = {HACKABLE: HACKABLE, CLEAN: "–", TOO_FEW: "few groups"}
     # The column is there only if an encoder measured similarity: an empty column would suggest that
@@ -267,7 +267,7 @@ def _r(value: float | None) -> str:
 
 def _interval(row: dict[str, Any]) -> str:
     """An interval of shares in percent; "–" without one, as for a single group."""
-    from evaluator.report.table import DASH, number
+    from evaluator.metrics.formats import DASH, number
 
     if row["low"] is None:
         return DASH

@@ -215,7 +215,7 @@ def _most_certain(rows: Sequence[Row]) -> list[Row]:
 def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | None) -> "Table":
     """A row for each pair of models and question, with its difference, its tests, and, with
     `detect`, how much data that difference needs."""
-    from evaluator.report.table import number
+    from evaluator.metrics.formats import number
 
     labels = [name for name in _LABELS if any(row[name] for row in rows)]
     needed = []

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.descriptions.measures import GAPS
+from evaluator.metrics.formats import number
 from evaluator.provenance.contamination import describe_training, mark_of
 from evaluator.report.descriptions.measures import (
     MAIN_MEASURES,
@@ -15,7 +16,7 @@ from evaluator.report.descriptions.measures import (
     describe_reader,
     intervals_note,
 )
-from evaluator.report.table import number, p_value, population
+from evaluator.report.table import p_value, population
 from evaluator.runs.answered_attributes import is_attributes, read_attributes
 from evaluator.runs.describe import describe_images, measure_descriptions
 from evaluator.runs.described import ROWS_FILE, is_described, read_described

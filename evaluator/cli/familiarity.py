@@ -394,7 +394,7 @@ def _share_lines(shares: dict[str, Any], subset: str) -> list[str]:
 
 def _points(asymmetry: dict[str, Any]) -> str:
     """An asymmetry in percentage points, with its interval if it has one; "–" without samples."""
-    from evaluator.report.table import DASH, number
+    from evaluator.metrics.formats import DASH, number
 
     if asymmetry["value"] is None:
         return DASH
@@ -406,6 +406,6 @@ def _points(asymmetry: dict[str, Any]) -> str:
 
 
 def _percent(share: float | None) -> str:
-    from evaluator.report.table import DASH, number
+    from evaluator.metrics.formats import DASH, number
 
     return DASH if share is None else f"{number(share, 'share')}%"

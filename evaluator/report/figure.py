@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluator.metrics.formats import number
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.records import Results
 from evaluator.report.chart import (
@@ -23,7 +24,7 @@ from evaluator.report.chart import (
     read_chart,
     zoom_axes,
 )
-from evaluator.report.table import interval, number
+from evaluator.report.table import interval
 from evaluator.runs.folder import folder_name
 from generator.base.files import write_bytes
 

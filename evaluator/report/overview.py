@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evaluator.analysis.pooling import differences, spread_notes
+from evaluator.metrics.formats import DASH, number
 from evaluator.protocols.items import ASYMMETRIC, FULL, reported_splits
 from evaluator.protocols.records import LABELS, Results, Row, split_of
 from evaluator.provenance.contamination import UNKNOWN, is_stand_in, unknown_training, warning_of
 from evaluator.report.table import (
     CEILING,
-    DASH,
     Cell,
     Column,
     Line,
@@ -21,7 +21,6 @@ from evaluator.report.table import (
     confidence,
     has_low_ceiling,
     interval,
-    number,
     p_value,
     population,
     result_cell,

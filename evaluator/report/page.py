@@ -11,6 +11,7 @@ from typing import Any
 import vl_convert
 
 from evaluator.analysis.pooling import pool_runs
+from evaluator.metrics.formats import number
 from evaluator.protocols.records import LABELS, Results, by_key
 from evaluator.provenance.contamination import CLEAN, describe_training, mark_of, marked, warning_of
 from evaluator.report.audit_figures import (
@@ -35,7 +36,7 @@ from evaluator.report.gallery import benchmark_items, grid_cells, wrong_unseen
 from evaluator.report.overview import every_row, main_lines, side_by_side
 from evaluator.report.paired import compare_two
 from evaluator.report.questions import about_grid, answers_of, lines_of
-from evaluator.report.table import Cell, Column, Line, Table, loads, number
+from evaluator.report.table import Cell, Column, Line, Table, loads
 from evaluator.report.terms import terms_of
 from evaluator.report.verdict import best_entry, headline_sentences, main_line, other_verdicts
 from evaluator.runs.folder import NamedRun, Run

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.analysis.comparison import compare
+from evaluator.metrics.formats import number
 from evaluator.protocols.items import split_rank
 from evaluator.protocols.records import Results
-from evaluator.report.table import interval, number
+from evaluator.report.table import interval
 from evaluator.report.verdict import best_entry, main_line
 from generator.base.errors import UserError
 

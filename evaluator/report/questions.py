@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evaluator.metrics.formats import number
 from evaluator.protocols.errors import BY_ATOM, BY_FAMILIARITY
 from evaluator.protocols.hard_positives import BRITTLENESS
 from evaluator.protocols.records import LABELS, Results
 from evaluator.protocols.steps import HALF_POINT, Steps, read_step
 from evaluator.report.overview import MetricLine, read_lines
-from evaluator.report.table import number
 from evaluator.report.verdict import (
     AT_CHANCE,
     DOES_NOT_FALL,

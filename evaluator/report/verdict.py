@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from evaluator.metrics.formats import number
 from evaluator.protocols.errors import BY_ATOM, BY_FAMILIARITY, FAMILIARITY, WRONG
 from evaluator.protocols.items import ASYMMETRIC
 from evaluator.protocols.records import LABELS, Results
 from evaluator.provenance.contamination import CONTAMINATED, UNKNOWN, mark_of
 from evaluator.report.overview import MetricLine, main_lines
-from evaluator.report.table import confidence, interval, number
+from evaluator.report.table import confidence, interval
 from evaluator.statistics.intervals import claim_of
 
 Row = Mapping[str, Any]

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from evaluator.metrics.formats import DASH, number
 from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import marked
 from evaluator.report.figures import figures
 from evaluator.report.page import render
-from evaluator.report.table import DASH, number
 from evaluator.runs.folder import folder_name
 from evaluator.submissions.assemble import Board
 from evaluator.submissions.form_spread import FormMean

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from math import inf
 
-from evaluator.report.table import DASH, Cell, Column, Line, Table, number
+from evaluator.metrics.formats import DASH, number
+from evaluator.report.table import Cell, Column, Line, Table
 from evaluator.suite.results import SuiteResult
 from evaluator.suite.scores import Score, WorldScore
 

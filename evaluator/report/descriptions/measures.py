@@ -5,10 +5,11 @@ from typing import Any
 
 from evaluator.descriptions.floors import FLOORS
 from evaluator.descriptions.measures import BINDING_GAP, GAPS, RELATION_GAP
+from evaluator.metrics.formats import number
 from evaluator.protocols.items import reported_splits
 from evaluator.provenance.contamination import mark_of, marked
 from evaluator.report.figure import Figure, draw_figure
-from evaluator.report.table import Cell, Column, Line, Table, number, population
+from evaluator.report.table import Cell, Column, Line, Table, population
 from evaluator.runs.answered_run import AnsweredRun
 from evaluator.runs.described import DescribedRun
 from generator.base.errors import visible

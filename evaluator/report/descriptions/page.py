@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from evaluator.descriptions.floors import FLOORS
+from evaluator.metrics.formats import number
 from evaluator.protocols.items import split_rank
 from evaluator.provenance.contamination import describe_training, mark_of
 from evaluator.report.descriptions.answers import (
@@ -35,7 +36,6 @@ from evaluator.report.descriptions.measures import (
 from evaluator.report.figures import Figure
 from evaluator.report.gallery import image_folder
 from evaluator.report.page import vega_script
-from evaluator.report.table import number
 from evaluator.report.writers import latex, markdown
 from evaluator.runs.answered_attributes import AttributesRun
 from evaluator.runs.described import DescribedRun, open_described_dataset, truths_of_lines

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from evaluator.metrics.formats import number
 from evaluator.report.page import write_page
 from evaluator.report.site import write_site
-from evaluator.report.table import number
 from evaluator.runs.folder import read_named
 from tests.browser import barriers
 from tests.evaluator.report.many import EVIL, write_many

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.metrics.formats import number
 from evaluator.report.files import latex_tables, write_latex
-from evaluator.report.table import number, p_value
+from evaluator.report.table import p_value
 from evaluator.report.writers import escape
 from tests.evaluator.report.conftest import compile_latex
 from tests.evaluator.synthetic import Row, find

@@ -18,12 +18,13 @@ from PIL import Image
 from evaluator.analysis.comparison import compare
 from evaluator.analysis.pooling import pool_runs
 from evaluator.api import evaluate
+from evaluator.metrics.formats import number
 from evaluator.protocols.records import split_of
 from evaluator.provenance.contamination import is_stand_in
 from evaluator.report.figure import Figure
 from evaluator.report.gallery import grid_cells
 from evaluator.report.page import _sections, write_page
-from evaluator.report.table import interval, number, p_value
+from evaluator.report.table import interval, p_value
 from evaluator.report.verdict import judge
 from evaluator.runs.folder import read_named
 from evaluator.runs.measure import measure, measure_protocols

@@ -1,5 +1,6 @@
 """Tables: their cells, their reasons, and what the writers make of them."""
 
+from evaluator.metrics.formats import number
 from evaluator.report.table import (
     Cell,
     Column,
@@ -9,7 +10,6 @@ from evaluator.report.table import (
     count_cell,
     interval,
     load_cell,
-    number,
     plain,
     result_cell,
 )
