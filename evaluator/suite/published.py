@@ -14,6 +14,7 @@ from evaluator.suite.results import PARTS_OF_SCORE, RESULTS_FILE, SuiteResult, W
 from evaluator.suite.scores import Score, WorldScore
 from generator.base.errors import UserError
 from generator.base.files import read_json
+from generator.base.paths import file_in
 from generator.suite.definition import read_suite, suite_names
 
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -120,9 +121,10 @@ def read_published(folder: Path) -> SuiteResult:
         that have runs.
 
     Raises:
-        UserError: The file is damaged, or of a suite, part, track or world that is not known here.
+        UserError: The file is damaged or a link, or of a suite, part, track or world that is not known here.
     """
-    path = folder / RESULTS_FILE
+    # A board is made of strangers' folders: a link could lead to a file of the organiser's.
+    path = file_in(folder, RESULTS_FILE)
     record = read_json(path, _Published)
     # Which worlds a track has stands in the declaration of the suite, not in its results.
     if record["suite"] not in suite_names():

@@ -249,6 +249,15 @@ def test_published_results_that_cannot_be_read(
     refuse(sentence, "score leaderboard", tmp_path, "--out", tmp_path / "site")
 
 
+def test_published_results_behind_a_link_are_not_read(tmp_path: Path) -> None:
+    published = tmp_path / "board/tiny"
+    published.mkdir(parents=True)
+    target = CHECKOUT / "results/jackalope-1/tiny/results.json"
+    (published / "results.json").symlink_to(target)
+    refuse("is a link", "score leaderboard", tmp_path / "board", "--out", tmp_path / "site")
+    assert not (tmp_path / "site").exists()
+
+
 def test_a_suite_says_which_questions_count(
     folder: Path, submitted: dict[str, Path], tmp_path: Path
 ) -> None:

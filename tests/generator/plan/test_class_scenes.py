@@ -16,8 +16,8 @@ from generator.vocabulary.schema import read_vocabulary
 
 VOCABULARY, CLEVR = read_vocabulary("pearson2025"), read_vocabulary("clevr")
 SINGLE, TWO, RELATED = (
-    ClassRule(VOCABULARY, each)
-    for each in draw_holdouts((), "gzsl", vocabulary=VOCABULARY, block_seed=0)
+    ClassRule(VOCABULARY, holdout)
+    for holdout in draw_holdouts((), "gzsl", vocabulary=VOCABULARY, block_seed=0)
 )
 THREE = ClassRule(CLEVR, draw_holdouts(("objects=3",), "gzsl", vocabulary=CLEVR, block_seed=0)[-1])
 
