@@ -121,7 +121,8 @@ def read_published(folder: Path) -> SuiteResult:
         that have runs.
 
     Raises:
-        UserError: The file is damaged or a link, or of a suite, part, track or world that is not known here.
+        UserError: The file is damaged, a link, or of a suite, part, track or world that is not
+            known here.
     """
     # A board is made of strangers' folders: a link could lead to a file of the organiser's.
     path = file_in(folder, RESULTS_FILE)
