@@ -160,17 +160,12 @@ def _describe_images(
         ),
     }
     if setup.reader is not None and read_answers is not None:
-        record["reader"] = {
-            "model": request.reader,
-            "info": setup.reader.model.info,
-            **reader_results(
-                answers,
-                read_answers,
-                setup.truths,
-                question=setup.question,
-                level=prepared.level,
-            ),
-        }
+        # The reader's own error, where the grammar can be trusted too.
+        by_reader = reader_results(
+            answers, read_answers, setup.truths, question=setup.question, level=prepared.level
+        )
+        reader_info = setup.reader.model.info
+        record["reader"] = {"model": request.reader, "info": reader_info, **by_reader}
     check_unfinished(prepared, out)
     _write_files(
         out, record, answers=answers, judged=judged, truths=setup.truths, readings=read_answers
